@@ -9,7 +9,7 @@ JOBS ?= 2
 ROUNDS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check bench-scale ablation bench-llm bench-peers \
+.PHONY: help run test test-slow test-all conformance check lock audit sbom walks bench bench-check bench-scale ablation bench-llm bench-peers \
 	soak faults demo screenshots clean secrets encoder
 
 # For every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
@@ -24,7 +24,7 @@ help:
 	@echo "make test   what to run before a commit (ARGS='-k words', JOBS=1)   make check   linters and types, as CI runs them"
 	@echo "make test-slow   tests that start, kill and install whole Festingers     make test-all   both"
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
-	@echo "make house  figures about the code, beside those of other projects (ARGS='--list participles', '--check')"
+	@echo "make walks  the functions, files and hops that eight acts pass through (a minute)"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
 	@echo "make faults   200 rounds of kills, stops and full disks under load (ROUNDS=20): is anything lost?"
 	@echo "make lock   pin what pyproject.toml needs, with hashes (ARGS=--upgrade for newer versions of it)"
@@ -76,8 +76,8 @@ bench-llm: $(VENV)/installed-bench-llm
 bench-peers: $(PEERS)/installed
 	@exec $(VENV)/bin/python -m benchmarks.peers $(ARGS)
 
-house:
-	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
+walks: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m benchmarks.walks
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)

@@ -1,173 +1,256 @@
-"""Follows one value through the code without running it, as a reader does with a finger on the screen.
+"""``make walks``: how many functions, files and hops eight acts pass through, counted in the running processes.
 
-What it is put into or turned into carries it: a variable, a loop's variable, an attribute of ``self``, what a call
-makes of it; a part of it (``conflict.dim_id``) is another value. A call that hands it over leads on, in the order of
-the source, once into each function. Found are names, imports, methods of the same module or with a name of their own
-in all the code, and functions that are handed over. What the database, a signal or Celery's queue passes on is not.
+Each entry into a function of the product counts as a call, in whatever thread; lambdas and comprehensions belong to
+the function around them. A hop is a call from one module of the product into another, foreign code between them or
+not. A walk through ``memory`` or ``memory + resolution`` leaves out the calls in other packages.
 """
 
-import ast
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import chain, groupby
+import dis
+import os
+import runpy
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Final
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-Found = tuple[str, FunctionNode]  # module, function
-# ``rows.get(...)`` is a dict's far more often than the one method of ours that has this name.
-BUILT_IN = {name for kind in (dict, list, set, str) for name in dir(kind)}
+import httpx
+import psycopg
 
+from benchmarks.client import HOST, BenchmarkBroken
+from benchmarks.database import fresh, prepared_home
+from benchmarks.servers import model, running
+from benchmarks.write_path import program
+from festinger_site import home as homes
+from festinger_site.launcher import programs, scratch_instance
 
-class Code:
-    """``trees`` by the dotted name of the module."""
+PRODUCT: Final = ("memory", "proxy", "resolution", "festinger_site")
+MEMORY: Final = ("memory",)
+GRAPH: Final = ("memory", "resolution")
+SOCKET: Final = "FESTINGER_WALKS_SOCKET"
+PATIENCE_S: Final = 60
+ROUNDS: Final = 5
+SETTLE_S: Final = 1.0  # for what the act before left to do
 
-    def __init__(self, trees: Mapping[str, ast.Module]) -> None:
-        self.trees = trees
-        self.imports = {module: dict(find_imports(tree)) for module, tree in trees.items()}
-        self.functions: dict[tuple[str, str], FunctionNode] = {}  # by module and name, a class's for its __init__
-        self.methods: dict[tuple[str, str], FunctionNode] = {}
-        for module, tree in trees.items():
-            for node in tree.body:
-                if isinstance(node, FunctionNode):
-                    self.functions[module, node.name] = node
-                elif isinstance(node, ast.ClassDef):
-                    methods = {method.name: method for method in node.body if isinstance(method, FunctionNode)}
-                    self.methods.update({(module, name): method for name, method in methods.items()})
-                    if "__init__" in methods:
-                        self.functions[module, node.name] = methods["__init__"]
-        self.homes: defaultdict[str, list[str]] = defaultdict(list)  # of a method's name
-        for module, name in self.methods:
-            self.homes[name].append(module)
+EARLIER: Final = "Note that kvasir{0} runs on tyr. Tyr is a server. The port of kvasir{0} is 4711."
+QUESTION: Final = "Please restart kvasir{}. Which port does it listen on?"
+CORRECTION: Final = "Actually kvasir{} runs on baldur now. Which port does it listen on?"
+IS_PLACED: Final = """
+    SELECT count(*) FROM urd JOIN soas c ON c.id = urd.id JOIN soas p ON p.id = urd.parent_id
+    WHERE (c.token, p.token) = (%s, %s)
+"""
 
-    def find(self, module: str, name: str) -> Found | None:
-        """The function of that name, also by way of a package that hands it on."""
-        if (module, name) in self.functions:
-            return module, self.functions[module, name]
-        imported = self.imports.get(module, {}).get(name)
-        return self.find(*imported) if imported and imported != (module, name) else None
-
-    def find_called(self, module: str, called: ast.expr) -> Found | None:
-        if isinstance(called, ast.Name):
-            return self.find(module, called.id)
-        if not isinstance(called, ast.Attribute):
-            return None
-        if isinstance(called.value, ast.Name) and called.value.id in self.imports[module]:
-            return self.find(".".join(self.imports[module][called.value.id]), called.attr)
-        if (module, called.attr) in self.methods and (is_self(called.value) or called.attr not in BUILT_IN):
-            return module, self.methods[module, called.attr]
-        homes = [] if called.attr in BUILT_IN else self.homes.get(called.attr, [])
-        return (homes[0], self.methods[homes[0], called.attr]) if len(homes) == 1 else None
-
-    def find_start(self, start: str) -> tuple[Found, str]:
-        """Of ``function:parameter``, with ``module:`` before it where several have the function. Raises LookupError."""
-        module, name, parameter = ["", "", *start.split(":")][-3:]
-        modules = [module] if module else [module for module, function in self.functions if function == name]
-        found = self.find(modules[0], name) if len(modules) == 1 else None
-        if found is None or parameter not in list_parameters(found[1]):
-            raise LookupError(f"{start} is none of the code's: [module:]function:parameter")
-        return found, parameter
+Call = tuple[str, str, str]  # function, its file, the caller's file ("": entered from foreign code only)
 
 
+class Tracer:
+    """Counts the calls in this process between ``begin`` and ``end``; a profiling function for all its threads."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[Call] | None = None
+        self._codes: dict[CodeType, tuple[str, int]] = {}
+
+    def begin(self) -> None:
+        self._calls = Counter()
+
+    def end(self) -> list[tuple[Call, int]]:
+        calls, self._calls = self._calls, None
+        return [*calls.items()] if calls else []
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        calls = self._calls
+        if calls is None or event != "call":
+            return
+        file, start = self._look_up(frame.f_code)
+        if not file or frame.f_lasti > start:  # the latter: a coroutine or generator that goes on
+            return
+        caller = frame.f_back
+        while caller is not None and not self._look_up(caller.f_code)[0]:
+            caller = caller.f_back
+        calls[frame.f_code.co_qualname, file, self._look_up(caller.f_code)[0] if caller else ""] += 1
+
+    def _look_up(self, code: CodeType) -> tuple[str, int]:
+        """Return the code's file, relative to the project and "" if it does not count, and where it starts."""
+        if code not in self._codes:
+            path = Path(code.co_filename)
+            file = path.relative_to(homes.PROJECT).as_posix() if path.is_relative_to(homes.PROJECT) else ""
+            is_counted = file.startswith(PRODUCT) and not code.co_name.startswith("<")
+            start = next((step.offset for step in dis.get_instructions(code) if step.opname == "RESUME"), 0)
+            self._codes[code] = (file if is_counted else "", start)
+        return self._codes[code]
+
+
+def run_traced(words: list[str]) -> None:
+    """Become the program ``python -m words``, whose calls are counted when a client of its socket asks for it."""
+    tracer = Tracer()
+
+    def answer() -> None:
+        with Listener(os.environ[SOCKET]) as listener, listener.accept() as client:
+            while client.recv():
+                tracer.begin()
+                client.send(True)
+                client.recv()
+                client.send(tracer.end())
+
+    threading.Thread(target=answer, daemon=True).start()
+    threading.setprofile(tracer)
+    sys.setprofile(tracer)
+    sys.argv = words
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Walk:
-    def __init__(self, code: Code, start: str) -> None:
-        self.code = code
-        self.entered: list[str] = []  # module.function, in order
-        self.modules: list[str] = []
-        self.names: set[str] = set()
-        self.attributes: set[tuple[str, str]] = set()  # module, attribute of self
-        found, parameter = code.find_start(start)
-        self.enter(found, {parameter}, {})
+    """One act, as it went through one process."""
+
+    name: str
+    packages: tuple[str, ...]
+    calls: list[tuple[Call, int]]
+
+    def __len__(self) -> int:
+        return sum(times for _, times in self.calls)
 
     def __str__(self) -> str:
-        stays, modules = len(list(groupby(self.modules))), len(set(self.modules))
-        return f"{stays} stays, {modules} modules, {stays - modules} returns, {len(self.names)} names"
-
-    def enter(self, found: Found, carried: set[str], handed: dict[str, Found]) -> None:
-        module, function = found
-        if (place := f"{module}.{function.name}:{function.lineno}") in self.entered:
-            return
-        self.entered.append(place)
-        self.modules.append(module)
-        self.names |= carried
-        for node in order(function):
-            if isinstance(node, ast.Call):
-                self.call(module, node, carried, handed)
-            for target, value in list_bindings(node):
-                if self.carries(module, value, carried):
-                    self.bind(module, target, carried)
-
-    def carries(self, module: str, value: ast.AST, carried: set[str]) -> bool:
-        if isinstance(value, ast.Name):
-            return value.id in carried
-        if isinstance(value, ast.Attribute):
-            return is_self(value.value) and (module, value.attr) in self.attributes
-        return any(self.carries(module, part, carried) for part in ast.iter_child_nodes(value))
-
-    def bind(self, module: str, target: ast.expr, carried: set[str]) -> None:
-        for part in ast.walk(target):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                carried.add(part.id)
-                self.names.add(part.id)
-            elif isinstance(part, ast.Attribute) and is_self(part.value):
-                self.attributes.add((module, part.attr))
-                self.names.add(part.attr)
-
-    def call(self, module: str, node: ast.Call, carried: set[str], handed: dict[str, Found]) -> None:
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        found = handed.get(name) or self.code.find_called(module, node.func)
-        receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        if found is None or not any(self.carries(module, part, carried) for part in [node, *receiver]):
-            return
-        parameters = [parameter for parameter in list_parameters(found[1]) if parameter != "self"]
-        given = [*zip(parameters, node.args, strict=False), *((word.arg or "", word.value) for word in node.keywords)]
-        functions = {
-            parameter: function
-            for parameter, value in given
-            if isinstance(value, ast.Name) and (function := handed.get(value.id) or self.code.find(module, value.id))
-        }
-        carriers = {parameter for parameter, value in given if parameter and self.carries(module, value, carried)}
-        self.enter(found, carriers, functions)
+        functions = {(name, file) for (name, file, _), _ in self.calls}
+        files = {file for _, file in functions}
+        hops = sum(times for (_, file, caller), times in self.calls if caller not in ("", file))
+        counted = "all" if self.packages == PRODUCT else " + ".join(self.packages)
+        return ROW.format(self.name, counted, len(self), len(functions), len(files), hops)
 
 
-def order(node: ast.AST) -> Iterator[ast.AST]:
-    """What is within, about as it is evaluated: a call after its arguments, a loop's body after its variable. A lambda
-    that is handed over comes after the call."""
-    children = list(ast.iter_child_nodes(node))
-    after = node.body if isinstance(node, ast.For | ast.AsyncFor) else [part for part in children if is_lambda(part)]
-    before = [part for part in children if part not in after]
-    before.sort(key=lambda part: not isinstance(part, ast.comprehension))
-    yield from chain.from_iterable(order(part) for part in before)
-    yield node
-    yield from chain.from_iterable(order(part) for part in after)
+ROW: Final = "{:<43}{:<20}{:>6}{:>11}{:>7}{:>7}"
 
 
-def list_bindings(node: ast.AST) -> list[tuple[ast.expr, ast.AST]]:
-    if isinstance(node, ast.Assign):
-        return [(target, node.value) for target in node.targets]
-    if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value:
-        return [(node.target, node.value)]
-    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        return [(node.target, node.iter)]
-    if isinstance(node, ast.withitem) and node.optional_vars:
-        return [(node.optional_vars, node.context_expr)]
-    return []
+class Program:
+    """A traced process of Festinger's."""
+
+    def __init__(self, address: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not Path(address).exists():
+            if time.monotonic() > deadline:
+                raise BenchmarkBroken(f"nothing listens at {address}")
+            time.sleep(0.05)
+        self._pipe = Client(address)
+
+    def walk(self, name: str, act: Callable[[int], object], packages: tuple[str, ...] = PRODUCT) -> Walk:
+        """Do the act once uncounted, for imports and caches, then return the shortest of its rounds: what else the
+        process does meanwhile only adds to it."""
+        act(0)
+        return min((self._trace(name, partial(act, number), packages) for number in range(1, ROUNDS + 1)), key=len)
+
+    def _trace(self, name: str, act: Callable[[], object], packages: tuple[str, ...]) -> Walk:
+        time.sleep(SETTLE_S)
+        self._pipe.send(True)
+        self._pipe.recv()
+        act()
+        self._pipe.send(False)
+        within = tuple(f"{package}/" for package in packages)
+        calls: list[tuple[Call, int]] = self._pipe.recv()
+        return Walk(name, packages, [(call, times) for call, times in calls if call[1].startswith(within)])
 
 
-def is_lambda(node: ast.AST) -> bool:
-    return isinstance(node, ast.Lambda)
+class Festinger:
+    """A client of the traced proxy."""
+
+    def __init__(self, url: str, database: str) -> None:
+        self._http = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE_S)
+        self._database = database
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        answer = self._http.post(path, json=body)
+        answer.raise_for_status()
+        return answer.json()
+
+    def health(self, _: int) -> None:
+        self._http.get("/health").raise_for_status()
+
+    def say(self, *said: str) -> None:
+        """Stream the answer to a conversation's newest message; the assistant has answered the others."""
+        messages = [{"role": "user", "content": said[0]}]
+        for text in said[1:]:
+            messages += [{"role": "assistant", "content": "Understood."}, {"role": "user", "content": text}]
+        body = {"model": "paced-1ms", "stream": True, "options": {"num_predict": 5}, "messages": messages}
+        self._http.post("/api/chat", json=body).raise_for_status()
+
+    def teach(self, fact: str) -> int:
+        """Return the conflict's number, 0 if there is none."""
+        return int(self.post("/iknowthat", {"fact": fact}).get("conflict_id") or 0)
+
+    def decide(self, conflict: int) -> int:
+        """Decide for the newcomer; return the decision's number."""
+        [item] = [item for item in self._http.get("/conflicts").json()["items"] if item["id"] == conflict]
+        [winner] = [member["id"] for member in item["members"] if member["kind"] == "claim"]
+        verdict = {"action": "supersede_others", "winner_member_id": f"claim:{winner}"}
+        return int(self.post(f"/conflicts/{conflict}/resolve", verdict)["decision"]["id"])
+
+    def undo(self, decision: int) -> None:
+        self.post(f"/decisions/{decision}/undo", {})
+
+    def wait_placed(self, concept: str, parent: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        with psycopg.connect(self._database, autocommit=True) as connection:
+            while connection.execute(IS_PLACED, [concept, parent]).fetchone() == (0,):
+                if time.monotonic() > deadline:
+                    raise BenchmarkBroken(f"{concept} was not placed")
+                time.sleep(0.05)
 
 
-def list_parameters(function: FunctionNode) -> list[str]:
-    arguments = function.args
-    return [argument.arg for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+def measure(proxy: Program, worker: Program, festinger: Festinger) -> Iterator[Walk]:
+    for number in range(ROUNDS + 1):
+        festinger.say(EARLIER.format(number))
+        festinger.wait_placed(f"kvasir{number}", "tyr")
+    conflicts: list[int] = []
+    decisions: list[int] = []
+
+    def state(number: int) -> None:
+        festinger.say(f"Note that mimir{number} runs on tyr.")
+        festinger.wait_placed(f"mimir{number}", "tyr")
+
+    def converse(number: int) -> None:
+        festinger.say(EARLIER.format(number), QUESTION.format(number))
+
+    def collide(number: int) -> None:
+        conflicts.append(festinger.teach(f"kvasir{number} -ispart odin in context of runs-on"))
+
+    yield proxy.walk("a new message, streamed", converse)
+    yield proxy.walk("the same, resent", converse)
+    yield proxy.walk("GET /health", festinger.health)
+    yield proxy.walk("a prompt", lambda number: festinger.say(CORRECTION.format(number)), MEMORY)
+    yield worker.walk("a statement, from the learner to the edge", state, GRAPH)
+    yield proxy.walk("a statement that collides", collide, GRAPH)
+    accept = "an operator accepts one member"
+    yield proxy.walk(accept, lambda number: decisions.append(festinger.decide(conflicts[number])), GRAPH)
+    yield proxy.walk("its undo", lambda number: festinger.undo(decisions[number]), GRAPH)
 
 
-def is_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
+def trace(command: list[str]) -> list[str]:
+    python, _, *words = command
+    return [python, "-m", "benchmarks.walks", *words]
 
 
-def find_imports(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
-    """By the name here: the module it is from, and its name there."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                yield alias.asname or alias.name, (node.module, alias.name)
+def main() -> None:
+    with ExitStack() as stack:
+        home = stack.enter_context(prepared_home())
+        database = fresh(home)
+        mock = stack.enter_context(model(home))
+        port = scratch_instance.free_port()
+        commands = {each.name: trace(each.command) for each in programs.own_programs(HOST, port)}
+        sockets = {name: str(home / f"{name}.socket") for name in commands}
+        proxy = running("proxy", home, port, mock.url, commands["proxy"], database, **{SOCKET: sockets["proxy"]})
+        stack.enter_context(proxy)
+        stack.enter_context(program(home, "worker", commands["worker"], database, **{SOCKET: sockets["worker"]}))
+        traced = {name: Program(address) for name, address in sockets.items()}
+        print(ROW.format("walk", "packages", "calls", "functions", "files", "hops"), flush=True)
+        for walk in measure(traced["proxy"], traced["worker"], Festinger(f"http://{HOST}:{port}", database)):
+            print(walk, flush=True)
+
+
+if __name__ == "__main__":
+    run_traced(sys.argv[1:]) if sys.argv[1:] else main()

@@ -4,18 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from typing import Any
 
-from standin import catalogue, chat_completions, completion, embedding, guard, messages, openai, responses
+from standin import catalogue, chat_completions, completion, embedding, messages, openai, responses
+from standin.catalogue import BLOBS, Shelf
 from standin.incoming import KEPT_BODY_BYTES, ClientLeft, Receive, Request, RequestLog
-from standin.openai import Handler, translate_refusals
-from standin.shelf import Shelf
-from standin.transcription import transcriptions
-from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, reply_with_refusal, text_reply
+from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, text_reply, translated_reply
 
 VERSION = "0.33.0"
-BLOBS = "/api/blobs/"
 REQUESTS = "/standin/requests"
 GO_BUFFER_BYTES = 2048  # net/http only computes Content-Length for bodies that fit its buffer
 
+Handler = Callable[[Shelf, Request], Coroutine[Any, Any, Reply | Stream]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
@@ -48,30 +46,27 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/api/pull": {"POST": catalogue.pull},
     "/api/push": {"POST": catalogue.push},
     "/api/blobs/:digest": {"HEAD": catalogue.blob, "POST": catalogue.blob},
-    "/v1/chat/completions": {"POST": translate_refusals(chat_completions.chat_completions)},
-    "/v1/completions": {"POST": translate_refusals(chat_completions.completions)},
-    "/v1/responses": {"POST": translate_refusals(responses.responses)},
-    "/v1/messages": {"POST": translate_refusals(messages.messages, messages.error)},
-    "/v1/embeddings": {"POST": translate_refusals(openai.embeddings)},
-    "/v1/models": {"GET": openai.models},
-    "/v1/models/:model": {"GET": translate_refusals(openai.model)},
-    "/v1/audio/transcriptions": {"POST": translate_refusals(transcriptions)},
+    "/v1/chat/completions": {"POST": chat_completions.chat_completions},
+    "/v1/completions": {"POST": chat_completions.completions},
+    "/v1/responses": {"POST": responses.responses},
+    "/v1/messages": {"POST": messages.messages},
+    "/v1/embeddings": {"POST": embedding.openai_embeddings},
+    "/v1/models": {"GET": catalogue.openai_models},
+    "/v1/models/:model": {"GET": catalogue.openai_model},
 }
 NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # routes with one more segment
 
 
 class StandInOllama:
-    """The application. With ``checks_host``, it refuses foreign Host headers, as Ollama does when it listens on
-    loopback."""
+    """The application."""
 
-    def __init__(self, *, echoes: bool = False, checks_host: bool = True) -> None:
+    def __init__(self, *, echoes: bool = False) -> None:
         self.shelf = Shelf(echoes=echoes)
         self.log = RequestLog()
-        self.checks_host = checks_host
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         request = Request.from_scope(scope)
-        responder = Responder(request, send)
+        responder = Responder(request.path, send)
         if request.path == REQUESTS:
             await responder.reply(self.inspect(request))
             return
@@ -92,17 +87,14 @@ class StandInOllama:
 
     async def handle(self, request: Request) -> Reply | Stream:
         """Answer the request. Raises Refusal and ConnectionCut."""
-        refusal = guard.refuse_stranger(request, checks_host=self.checks_host)
-        if refusal is not None:
-            return refusal
         methods = methods_at(request.path)
         if request.method in methods:
-            return await methods[request.method](self.shelf, request)
+            try:
+                return await methods[request.method](self.shelf, request)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise Refusal(400, f"malformed request: {error}") from error
         if methods:
             return Reply(b"405 method not allowed", 405, "text/plain", (("allow", ", ".join(methods)),))
-        if request.method in methods_at(request.path.rstrip("/")):
-            moved = 301 if request.method == "GET" else 307
-            return Reply(status=moved, headers=(("location", request.path.rstrip("/")),))
         return text_reply("404 page not found", status=404)
 
 
@@ -136,8 +128,8 @@ async def wait_for_disconnect(receive: Receive) -> None:
 class Responder:
     """The sender of one answer."""
 
-    def __init__(self, request: Request, send: Send) -> None:
-        self._request = request
+    def __init__(self, path: str, send: Send) -> None:
+        self._path = path
         self._send = send
         self._started = False
 
@@ -146,7 +138,7 @@ class Responder:
             answer = await answering
             await (self.stream(answer) if isinstance(answer, Stream) else self.reply(answer))
         except Refusal as refusal:
-            await self.reply(reply_with_refusal(refusal))
+            await self.reply(refuse(self._path, refusal))
         except ConnectionCut as cut:
             await self._cut(cut)
 
@@ -154,7 +146,7 @@ class Responder:
         headers = list(reply.headers)
         if reply.content_type:
             headers.append(("content-type", reply.content_type))
-        if len(reply.body) <= GO_BUFFER_BYTES and reply.status != 204:
+        if len(reply.body) <= GO_BUFFER_BYTES:
             headers.append(("content-length", str(len(reply.body))))
         await self._start(reply.status, tuple(headers))
         await self._send({"type": "http.response.body", "body": reply.body})
@@ -176,9 +168,17 @@ class Responder:
 
     async def _start(self, status: int, headers: Headers) -> None:
         self._started = True
-        named = [*headers, *guard.cors_headers(self._request)]
-        encoded = [(name.encode(), value.encode()) for name, value in named]
+        encoded = [(name.encode(), value.encode()) for name, value in headers]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+
+def refuse(path: str, refusal: Refusal) -> Reply:
+    """Return the refusal in the shape of the path's API."""
+    if path == "/v1/messages":
+        return translated_reply(messages.error(refusal), status=refusal.status)
+    if path.startswith("/v1/"):
+        return translated_reply(openai.error(refusal), status=refusal.status)
+    return json_reply({"error": refusal.message}, status=refusal.status)
 
 
 async def prepend(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -6,7 +6,6 @@ from enum import Enum, auto
 
 SKY = "The sky is blue because of Rayleigh scattering: short waves of light are scattered most."
 PIRATE = "You are a pirate. Answer every question in one short sentence."
-SAME_TEXT = "Let me look at the folder once more."
 SAME_CALL = '{"thoughts": ["I look again."], "tool_name": "look", "tool_args": {"path": "/nowhere"}}'
 BABBLE = "I will look at it once more, and then I will look at it again. " * 400
 AGENT_CALL = '{"thoughts": ["I know this."], "tool_name": "response", "tool_args": {"text": "It is blue."}}'
@@ -36,7 +35,6 @@ class Model:
 
     - ``says`` is sent in chunks of ``chunk_chars`` (0: at most 64 chunks), each after ``delay_ms``
     - the lines are sent in pieces of ``piece_bytes`` (0: whole)
-    - ``context_tokens`` pads the context that generate returns
     - ``gives_way_with`` is said instead, without tool calls, once the prompt has the note or the temperature is raised
     """
 
@@ -53,7 +51,6 @@ class Model:
     delay_ms: int = 0
     chunk_chars: int = 0
     piece_bytes: int = 0
-    context_tokens: int = 0
 
 
 BUSY = (503, "server busy, please try again.  maximum pending requests exceeded")
@@ -79,16 +76,13 @@ MODELS = {
         calls_tools=True,
         gives_way_with=AGENT_CALL,
     ),
-    "stubborn-text": Model("the same in plain text", says=SAME_TEXT, gives_way_with=SKY),
     "stuck": Model("the same call again and again, whatever it is told", says=SAME_CALL, calls_tools=True),
-    "stuck-text": Model("the same in plain text", says=SAME_TEXT),
     "babbler": Model("one sentence again and again within one answer", says=BABBLE, chunk_chars=60, delay_ms=2),
     "long-lines": Model(
-        "lines of over 60 KB, torn apart on the way; generate's context has 50,000 ids",
+        "lines of over 60 KB, torn apart on the way",
         says=EUROS,
         chunk_chars=len(EUROS) // 2,
         piece_bytes=4093,
-        context_tokens=50_000,
     ),
     "embedder": Model("embeddings only: 400 for a chat", capabilities=("embedding",)),
     "slow": Model("300 ms before each chunk; slow-20ms, slow-5000ms and so on: that long", delay_ms=300),

@@ -1,47 +1,35 @@
 """The endpoints ``/v1/chat/completions`` and ``/v1/completions``."""
 
+from abc import abstractmethod
+
 from standin import openai
+from standin.catalogue import Shelf
 from standin.completion import Prompt, answer
 from standin.incoming import Request
-from standin.shelf import Shelf
 from standin.speech import Chunk, Shape
-from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, data
+from standin.wire import SSE_TYPE, UNIX_NOW, Json, Refusal, Reply, Stream, data, translated_reply
 
 DONE = b"data: [DONE]\n\n"
-FINGERPRINT = "fp_ollama"
-FIELDS = {
-    "model": str,
-    "messages": list,
-    "tools": list,
-    "stream": bool,
-    "stream_options": dict,
-    "reasoning": dict,
-}
-GO_TYPES = {type(None): "<nil>", bool: "bool", int: "float64", float: "float64", dict: "map[string]interface {}"}
 
 
 async def chat_completions(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("ChatCompletionRequest", **FIELDS)
-    messages = openai.objects(asked.get("messages"), "ChatCompletionRequest.messages of type openai.Message")
-    if not messages:
+    asked = request.json()
+    if not asked.get("messages"):
         raise Refusal(400, "[] is too short - 'messages'")
-    for message in messages:
-        check_message(message)
     name = asked.get("model") or ""
-    reasoning = asked.get("reasoning") or {}
     prompt = Prompt(
         model=name,
-        heard=messages,
+        heard=asked["messages"],
         is_streamed=asked.get("stream") is True,
-        tools=openai.objects(asked.get("tools"), "ChatCompletionRequest.tools of type api.Tool"),
-        think=openai.think(reasoning.get("effort") or asked.get("reasoning_effort")),
+        tools=asked.get("tools") or [],
+        think=openai.think(asked.get("reasoning_effort") or (asked.get("reasoning") or {}).get("effort")),
         temperature=asked.get("temperature"),
     )
     return await answer(shelf, prompt, ChatCompletion(name, includes_usage=includes_usage(asked)))
 
 
 async def completions(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("CompletionRequest", model=str, prompt=str, suffix=str, stream=bool, stream_options=dict)
+    asked = request.json()
     name = asked.get("model") or ""
     prompt = Prompt(
         model=name,
@@ -58,84 +46,75 @@ def includes_usage(asked: Json) -> bool:
     return (asked.get("stream_options") or {}).get("include_usage") is True
 
 
-def check_message(message: Json) -> None:
-    """Raise Refusal for what Ollama cannot translate."""
-    content = message.get("content")
-    if isinstance(content, list):
-        for part in content:
-            check_part(part)
-    elif not isinstance(content, str) and message.get("tool_calls") is None:
-        raise Refusal(400, f"invalid message content type: {GO_TYPES[type(content)]}")
-    for call in openai.objects(message.get("tool_calls"), "Message.tool_calls of type openai.ToolCall"):
-        arguments = (call.get("function") or {}).get("arguments") or ""
-        openai.check_arguments(arguments, "invalid tool call arguments")
-
-
-def check_part(part: Json) -> None:
-    kind = part.get("type") if isinstance(part, dict) else None
-    if kind == "text" and isinstance(part.get("text"), str):
-        return
-    if kind != "image_url":
-        raise Refusal(400, "invalid message format")
-    image = part.get("image_url")
-    openai.check_image(image.get("url") if isinstance(image, dict) else image)
-
-
 def usage(end: Json) -> Json:
     asked, answered = end.get("prompt_eval_count", 0), end.get("eval_count", 0)
     return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
 
 
-class ChatCompletion(Shape):
-    """A chat completion; as a stream: the role, the chunks, the end, and the usage if requested."""
+class Completion(Shape):
+    """What chat and text completions share: the envelope of an answer and of each part."""
 
     stream_type = SSE_TYPE
+    id: str
+    whole_kind: str
+    part_kind: str
+    nothing: Json  # the content of a chunk that says nothing
 
     def __init__(self, model: str, *, includes_usage: bool) -> None:
         self._model = model
         self._includes_usage = includes_usage
-        self._has_begun = False
-        self._has_called = False
+
+    @abstractmethod
+    def _choice(self, chunk: Chunk) -> Json:
+        """Return the fields of the whole answer's only choice."""
 
     def whole(self, chunk: Chunk) -> Reply:
-        reason = "tool_calls" if chunk.tool_calls else chunk.end.get("done_reason")
-        choice = {"index": 0, "message": {"role": "assistant", **delta_fields(chunk)}, "finish_reason": reason}
-        head = {"id": "chatcmpl-1", "object": "chat.completion", "created": openai.CREATED, "model": self._model}
-        return openai.reply_translated(
-            {**head, "system_fingerprint": FINGERPRINT, "choices": [choice], "usage": usage(chunk.end)}
-        )
+        answer = self._envelope(self.whole_kind, [self._choice(chunk)], self._model)
+        return translated_reply({**answer, "usage": usage(chunk.end)})
+
+    def failure(self, message: str) -> bytes:
+        """Return an empty chunk without a model: Ollama reads the error as a chunk and loses its message."""
+        return self.part_of({**self.nothing, "finish_reason": None}, model="")
+
+    def part_of(self, choice: Json, model: str | None = None) -> bytes:
+        choices = [{"index": 0, **choice}]
+        return data(self._envelope(self.part_kind, choices, self._model if model is None else model))
+
+    def ending(self, end: Json) -> bytes:
+        numbers = {**self._envelope(self.part_kind, [], self._model), "usage": usage(end)}
+        return (data(numbers) if self._includes_usage else b"") + DONE
+
+    def _envelope(self, kind: str, choices: list[Json], model: str) -> Json:
+        head = {"id": self.id, "object": kind, "created": UNIX_NOW, "model": model}
+        return {**head, "system_fingerprint": "fp_ollama", "choices": choices}
+
+
+class ChatCompletion(Completion):
+    """A chat completion; as a stream: the role, the chunks, the end, and the usage if requested."""
+
+    id, whole_kind, part_kind = "chatcmpl-1", "chat.completion", "chat.completion.chunk"
+    nothing = {"delta": {"content": ""}}
+    _has_begun = False
+    _has_called = False
 
     def part(self, chunk: Chunk) -> bytes:
         is_done = chunk.end["done"]
         is_trailer = is_done and self._has_begun and not (chunk.content or chunk.thinking or chunk.tool_calls)
         opening = b"" if is_trailer else self._delta(chunk)
-        return opening + self._ending(chunk.end) if is_done else opening
+        if not is_done:
+            return opening
+        reason = "tool_calls" if self._has_called else chunk.end["done_reason"]
+        return opening + self.part_of({"delta": {}, "finish_reason": reason}) + self.ending(chunk.end)
 
-    def failure(self, message: str) -> bytes:
-        """Return an empty chunk without a model: Ollama reads the error as a chunk and loses its message."""
-        return data(self._chunk([{"index": 0, "delta": {"content": ""}, "finish_reason": None}], model=""))
+    def _choice(self, chunk: Chunk) -> Json:
+        reason = "tool_calls" if chunk.tool_calls else chunk.end.get("done_reason")
+        return {"index": 0, "message": {"role": "assistant", **delta_fields(chunk)}, "finish_reason": reason}
 
     def _delta(self, chunk: Chunk) -> bytes:
         role = {} if self._has_begun else {"role": "assistant"}
         self._has_begun = True
         self._has_called = self._has_called or bool(chunk.tool_calls)
-        return data(self._chunk([{"index": 0, "delta": {**role, **delta_fields(chunk)}, "finish_reason": None}]))
-
-    def _ending(self, end: Json) -> bytes:
-        reason = "tool_calls" if self._has_called else end["done_reason"]
-        finish = data(self._chunk([{"index": 0, "delta": {}, "finish_reason": reason}]))
-        numbers = data({**self._chunk([]), "usage": usage(end)}) if self._includes_usage else b""
-        return finish + numbers + DONE
-
-    def _chunk(self, choices: list[Json], model: str | None = None) -> Json:
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion.chunk",
-            "created": openai.CREATED,
-            "model": self._model if model is None else model,
-            "system_fingerprint": FINGERPRINT,
-            "choices": choices,
-        }
+        return self.part_of({"delta": {**role, **delta_fields(chunk)}, "finish_reason": None})
 
 
 def delta_fields(chunk: Chunk) -> Json:
@@ -144,37 +123,15 @@ def delta_fields(chunk: Chunk) -> Json:
     return {"content": chunk.content, **reasoning, **calls}
 
 
-class TextCompletion(Shape):
+class TextCompletion(Completion):
     """A text completion, without thinking."""
 
-    stream_type = SSE_TYPE
-
-    def __init__(self, model: str, *, includes_usage: bool) -> None:
-        self._model = model
-        self._includes_usage = includes_usage
-
-    def whole(self, chunk: Chunk) -> Reply:
-        head = {"id": "cmpl-1", "object": "text_completion", "created": openai.CREATED, "model": self._model}
-        return openai.reply_translated(
-            {**head, "system_fingerprint": FINGERPRINT, "choices": [text_choice(chunk)], "usage": usage(chunk.end)}
-        )
+    id, whole_kind, part_kind = "cmpl-1", "text_completion", "text_completion"
+    nothing = {"text": ""}
 
     def part(self, chunk: Chunk) -> bytes:
-        event = data(self._chunk([text_choice(chunk)], self._model))
-        if not chunk.end["done"]:
-            return event
-        numbers = self._chunk([], self._model) | {"usage": usage(chunk.end)}
-        return event + (data(numbers) if self._includes_usage else b"") + DONE
+        part = self.part_of(self._choice(chunk))
+        return part + self.ending(chunk.end) if chunk.end["done"] else part
 
-    def failure(self, message: str) -> bytes:
-        """Return an empty chunk without a model, as in a chat."""
-        return data(self._chunk([text_choice(Chunk())], model=""))
-
-    def _chunk(self, choices: list[Json], model: str) -> Json:
-        head = {"id": "cmpl-1", "object": "text_completion", "created": openai.CREATED, "choices": choices}
-        numbers = {"usage": usage({})} if self._includes_usage else {}
-        return {**head, "model": model, "system_fingerprint": FINGERPRINT, **numbers}
-
-
-def text_choice(chunk: Chunk) -> Json:
-    return {"text": chunk.content, "index": 0, "finish_reason": chunk.end.get("done_reason")}
+    def _choice(self, chunk: Chunk) -> Json:
+        return {"text": chunk.content, "index": 0, "finish_reason": chunk.end.get("done_reason")}

@@ -1,17 +1,14 @@
 """The endpoints ``/api/generate`` and ``/api/chat``, and the path of every prompt: checks, loading, the answer."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from standin.behaviours import Fault, Model, bare_name
+from standin.catalogue import Shelf
 from standin.incoming import Request
-from standin.shelf import NOW, Shelf
 from standin.speech import Chunk, Shape, build_answer, hang, write_script
-from standin.wire import NDJSON_TYPE, Json, Refusal, Reply, Stream, go_json, json_reply, line
+from standin.wire import NDJSON_TYPE, NOW, Json, Refusal, Reply, Stream, go_json, json_reply, line
 
 BYTES_PER_TOKEN = 4
-VOCABULARY = 128_256  # llama3's
 NS_PER_PROMPT_TOKEN = 1_000_000
 NS_PER_TOKEN = 20_000_000
 LOAD_NS = 50_000_000
@@ -31,7 +28,6 @@ class Prompt:
     temperature: object = None
     keep_alive: object = None
     verb: str = "chat"
-    returns_context: bool = False
 
 
 class Lines(Shape):
@@ -39,8 +35,8 @@ class Lines(Shape):
 
     stream_type = NDJSON_TYPE
 
-    def __init__(self, form: Callable[[Chunk], Json]) -> None:
-        self._form = form
+    def __init__(self, model: str) -> None:
+        self._model = model
 
     def whole(self, chunk: Chunk) -> Reply:
         return json_reply(self._form(chunk))
@@ -51,13 +47,27 @@ class Lines(Shape):
     def failure(self, message: str) -> bytes:
         return line({"error": message})
 
+    def _form(self, chunk: Chunk) -> Json:
+        message: Json = {"role": "assistant", "content": chunk.content}
+        if chunk.thinking:
+            message["thinking"] = chunk.thinking
+        if chunk.tool_calls:
+            message["tool_calls"] = chunk.tool_calls
+        return {"model": self._model, "created_at": NOW, "message": message, **chunk.end}
+
+
+class GenerateLines(Lines):
+    def _form(self, chunk: Chunk) -> Json:
+        thinking = {"thinking": chunk.thinking} if chunk.thinking else {}
+        return {"model": self._model, "created_at": NOW, "response": chunk.content, **thinking, **chunk.end}
+
 
 async def generate(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("GenerateRequest", model=str, prompt=str, system=str, template=str, stream=bool, raw=bool)
+    asked = request.json()
     name = asked.get("model") or ""
     shelf.find(name)
-    if asked.get("raw") and any(asked.get(field) for field in ("template", "system", "context")):
-        raise Refusal(400, "raw mode does not support template, system, or context")
+    if asked.get("raw") and asked.get("system"):
+        raise Refusal(400, "raw mode does not support system")
     prompt = Prompt(
         model=name,
         heard={"system": asked.get("system"), "prompt": asked.get("prompt") or ""},
@@ -67,13 +77,12 @@ async def generate(shelf: Shelf, request: Request) -> Reply | Stream:
         temperature=temperature(asked),
         keep_alive=asked.get("keep_alive"),
         verb="generate",
-        returns_context=not asked.get("raw"),
     )
-    return await answer(shelf, prompt, Lines(generate_form(name)))
+    return await answer(shelf, prompt, GenerateLines(name))
 
 
 async def chat(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("ChatRequest", model=str, messages=list, tools=list, stream=bool)
+    asked = request.json()
     name = asked.get("model") or ""
     prompt = Prompt(
         model=name,
@@ -85,7 +94,7 @@ async def chat(shelf: Shelf, request: Request) -> Reply | Stream:
         temperature=temperature(asked),
         keep_alive=asked.get("keep_alive"),
     )
-    return await answer(shelf, prompt, Lines(chat_form(name)))
+    return await answer(shelf, prompt, Lines(name))
 
 
 def temperature(asked: Json) -> object:
@@ -93,32 +102,12 @@ def temperature(asked: Json) -> object:
     return options.get("temperature") if isinstance(options, dict) else None
 
 
-def generate_form(name: str) -> Callable[[Chunk], Json]:
-    def form(chunk: Chunk) -> Json:
-        thinking = {"thinking": chunk.thinking} if chunk.thinking else {}
-        return {"model": name, "created_at": NOW, "response": chunk.content, **thinking, **chunk.end}
-
-    return form
-
-
-def chat_form(name: str) -> Callable[[Chunk], Json]:
-    def form(chunk: Chunk) -> Json:
-        message: Json = {"role": "assistant", "content": chunk.content}
-        if chunk.thinking:
-            message["thinking"] = chunk.thinking
-        if chunk.tool_calls:
-            message["tool_calls"] = chunk.tool_calls
-        return {"model": name, "created_at": NOW, "message": message, **chunk.end}
-
-    return form
-
-
 async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
     """Answer the prompt. Raises Refusal and ConnectionCut."""
     if not prompt.model and prompt.verb == "chat":
         raise Refusal(400, "model is required")
     model = shelf.find(prompt.model)
-    if prompt.is_empty and is_zero(prompt.keep_alive):
+    if prompt.is_empty and prompt.keep_alive in (0, "0", "0s"):
         shelf.loaded.discard(bare_name(prompt.model))
         return reply_at_once(shape, "unload")
     await load(shelf, model, prompt)
@@ -128,14 +117,8 @@ async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
     thinks = prompt.think is not False
     words = write_script(model, prompt.heard, tools=prompt.tools, thinks=thinks, temperature=prompt.temperature)
     numbers = metrics(prompt.heard, words)
-    context = {"context": context_ids(model, numbers)} if prompt.returns_context else {}
-    last = Chunk(end={"done": True, "done_reason": "stop", **context, **numbers})
+    last = Chunk(end={"done": True, "done_reason": "stop", **numbers})
     return await build_answer(model, words, last, shape, streamed=prompt.is_streamed)
-
-
-def is_zero(keep_alive: object) -> bool:
-    """True for ``0`` and ``"0s"``, which mean that the model is unloaded at once."""
-    return re.fullmatch(r"0+(\.0+)?(ns|us|ms|s|m|h)?", str(keep_alive)) is not None
 
 
 async def load(shelf: Shelf, model: Model, prompt: Prompt) -> None:
@@ -172,9 +155,3 @@ def metrics(heard: object, words: list[Chunk]) -> dict[str, int]:
 
 def tokens_in(heard: object) -> int:
     return len(go_json(heard)) // BYTES_PER_TOKEN
-
-
-def context_ids(model: Model, numbers: dict[str, int]) -> list[int]:
-    """Return one id for each token of prompt and answer, or as many as the model is configured to return."""
-    length = model.context_tokens or numbers["prompt_eval_count"] + numbers["eval_count"]
-    return [position * 7919 % VOCABULARY for position in range(length)]

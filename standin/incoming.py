@@ -17,8 +17,6 @@ KEPT_REQUESTS = 1000
 KEPT_BODY_BYTES = 1024 * 1024  # per request, enough for a prompt of 200,000 tokens
 KEPT_TOTAL_BYTES = 64 * 1024 * 1024  # for all requests, so that memory stays bounded in long runs
 
-GO_TYPES = {str: "string", list: "array", dict: "object", bool: "bool", int: "number", float: "number"}
-
 
 class ClientLeft(Exception):
     """The client closed the connection before its request was complete."""
@@ -53,9 +51,6 @@ class Request:
     def digest(self) -> str:
         return f"sha256:{self._sha256.hexdigest()}"
 
-    def header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key == name), "")
-
     async def read(self, receive: Receive, *, limit: int | None = None) -> None:
         """Read the body to its end and keep its first ``limit`` bytes (None: all). Raises ClientLeft."""
         while True:
@@ -71,21 +66,14 @@ class Request:
         self._sha256.update(part)
         self.body += part if limit is None else part[: max(0, limit - len(self.body))]
 
-    def json(self, go_type: str, **types: type) -> Json:
-        """Return the body as an object whose fields, if given, have these types. Raises Refusal in the words of Go's
-        decoder, which calls the request ``go_type``."""
-        if not self.body.strip():
-            raise Refusal(400, "missing request body")
+    def json(self) -> Json:
+        """Return the body, which must be a JSON object. Raises Refusal."""
         try:
             asked = orjson.loads(self.body)
         except orjson.JSONDecodeError as error:
-            raise Refusal(400, decoder_message(error)) from error
+            raise Refusal(400, str(error)) from error
         if not isinstance(asked, dict):
-            raise Refusal(400, f"json: cannot unmarshal {go_name(asked)} into Go value of type api.{go_type}")
-        for name, wanted in types.items():
-            if asked.get(name) is not None and not isinstance(asked[name], wanted):
-                where = f"Go struct field {go_type}.{name} of type {GO_TYPES[wanted]}"
-                raise Refusal(400, f"json: cannot unmarshal {go_name(asked[name])} into {where}")
+            raise Refusal(400, "the body is no JSON object")
         return asked
 
     def as_json(self) -> Json:
@@ -100,16 +88,6 @@ class Request:
             "body_digest": self.digest,
             "disconnected": self.disconnected,
         }
-
-
-def go_name(value: object) -> str:
-    return GO_TYPES.get(type(value), "null")
-
-
-def decoder_message(error: orjson.JSONDecodeError) -> str:
-    if error.pos >= len(error.doc):
-        return "unexpected EOF"
-    return f"invalid character '{error.doc[error.pos]}' looking for beginning of value"
 
 
 class RequestLog:

@@ -3,31 +3,28 @@
 from typing import Any
 
 from standin import openai
+from standin.catalogue import Shelf
 from standin.completion import Prompt, answer, tokens_in
 from standin.incoming import Request
-from standin.shelf import Shelf
 from standin.speech import Chunk, Shape
-from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
+from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event, translated_reply
 
-FIELDS = {"model": str, "messages": list, "max_tokens": int, "tools": list, "stream": bool, "thinking": dict}
-TOOLS = "MessagesRequest.tools of type anthropic.Tool"
-MESSAGES = "MessagesRequest.messages of type anthropic.MessageParam"
-BLOCKS = "MessageParam.content of type anthropic.ContentBlock"
 MESSAGE_ID = "msg_000000000000000000000001"
-REQUEST_ID = "req_000000000000000000000001"
 STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
 ERROR_TYPES = {400: "invalid_request_error", 404: "not_found_error", 503: "overloaded_error"}
 THINKING = {"enabled": True, "disabled": False}
 
 
 async def messages(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("MessagesRequest", **FIELDS)
-    check(asked)
+    asked = request.json()
+    for field in ("model", "max_tokens", "messages"):
+        if not asked.get(field):
+            raise Refusal(400, f"{field} is required")
     prompt = Prompt(
         model=asked["model"],
         heard={"system": asked.get("system"), "messages": asked["messages"]},
         is_streamed=asked.get("stream") is True,
-        tools=[to_native_tool(tool) for tool in openai.objects(asked.get("tools"), TOOLS)],
+        tools=[to_native_tool(tool) for tool in asked.get("tools") or []],
         think=thinking(shelf, asked),
         temperature=asked.get("temperature"),
     )
@@ -36,36 +33,7 @@ async def messages(shelf: Shelf, request: Request) -> Reply | Stream:
 
 def error(refusal: Refusal) -> Json:
     told = {"type": ERROR_TYPES.get(refusal.status, "api_error"), "message": refusal.message}
-    return {"type": "error", "error": told, "request_id": REQUEST_ID}
-
-
-def check(asked: Json) -> None:
-    """Raise Refusal for what Ollama cannot translate."""
-    if not asked.get("model"):
-        raise Refusal(400, "model is required")
-    if (asked.get("max_tokens") or 0) <= 0:
-        raise Refusal(400, "max_tokens is required and must be positive")
-    if not asked.get("messages"):
-        raise Refusal(400, "messages is required")
-    for message in openai.objects(asked["messages"], MESSAGES):
-        for block in openai.objects(message.get("content"), BLOCKS):
-            check_block(block)
-
-
-def check_block(block: Json) -> None:
-    if block.get("type") == "image":
-        check_image(block.get("source") or {})
-    if block.get("type") == "tool_use":
-        for field in ("id", "name"):
-            if not block.get(field):
-                raise Refusal(400, f"tool_use block missing required '{field}' field")
-
-
-def check_image(source: Json) -> None:
-    if source.get("type") != "base64":
-        kind = source.get("type") or ""
-        raise Refusal(400, f"invalid image source type: {kind}. Only base64 images are supported.")
-    openai.check_base64(source.get("data") or "", "invalid base64 image data")
+    return {"type": "error", "error": told}
 
 
 def to_native_tool(tool: Json) -> Json:
@@ -110,7 +78,7 @@ class Message(Shape):
         content += [{"type": "text", "text": chunk.content}] if chunk.content else []
         content += [tool_use(call, call["function"]["arguments"]) for call in chunk.tool_calls]
         reason = stop_reason(chunk.end, calls=bool(chunk.tool_calls))
-        return openai.reply_translated({**self._head, "content": content or None, **reason, "usage": usage(chunk.end)})
+        return translated_reply({**self._head, "content": content or None, **reason, "usage": usage(chunk.end)})
 
     def part(self, chunk: Chunk) -> bytes:
         events = b"" if self._has_begun else self._begin()

@@ -5,14 +5,12 @@ from typing import Any
 import orjson
 
 from standin import openai
+from standin.catalogue import Shelf
 from standin.completion import Prompt, answer
 from standin.incoming import Request
-from standin.shelf import Shelf
 from standin.speech import Chunk, Shape
-from standin.wire import SSE_TYPE, Json, Refusal, Reply, Stream, event
+from standin.wire import SSE_TYPE, UNIX_NOW, Json, Reply, Stream, event, translated_reply
 
-FIELDS = {"model": str, "instructions": str, "tools": list, "stream": bool, "text": dict, "reasoning": dict}
-TOOLS = "ResponsesRequest.tools of type openai.ResponsesTool"
 RESPONSE_ID = "resp_1"
 MESSAGE_ID = "msg_1"
 REASONING_ID = "rs_1"
@@ -21,48 +19,16 @@ IN_REASONING = {"item_id": REASONING_ID, "summary_index": 0}
 
 
 async def responses(shelf: Shelf, request: Request) -> Reply | Stream:
-    asked = request.json("ResponsesRequest", **FIELDS)
-    check_input(asked.get("input"))
+    asked = request.json()
     prompt = Prompt(
         model=asked.get("model") or "",
         heard={"instructions": asked.get("instructions"), "input": asked.get("input")},
         is_streamed=asked.get("stream") is True,
-        tools=[{"function": tool} for tool in openai.objects(asked.get("tools"), TOOLS)],
+        tools=[{"function": tool} for tool in asked.get("tools") or []],
         think=openai.think((asked.get("reasoning") or {}).get("effort")),
         temperature=asked.get("temperature"),
     )
     return await answer(shelf, prompt, Response(asked))
-
-
-def check_input(given: object) -> None:
-    """Raise Refusal for what Ollama cannot translate."""
-    if not isinstance(given, str | list | None):
-        raise Refusal(400, "input must be a string or array")
-    for index, item in enumerate(openai.objects(given, "ResponsesRequest.input")):
-        check_item(item, where=f"input[{index}]")
-
-
-def check_item(item: Json, where: str) -> None:
-    kind = item.get("type") or ("message" if item.get("role") else "")
-    if not kind:
-        raise Refusal(400, f"{where}: input item missing required 'type' field")
-    if kind == "function_call" and item.get("arguments"):
-        openai.check_arguments(item["arguments"], "failed to parse function call arguments")
-    elif kind == "message":
-        for index, content in enumerate(openai.objects(item.get("content"), "ResponsesInputMessage.content")):
-            check_content(content, where=f"{where}: content[{index}]")
-    elif kind not in ("function_call", "function_call_output", "reasoning"):
-        raise Refusal(400, f'{where}: unknown input item type: "{kind}"')
-
-
-def check_content(content: Json, where: str) -> None:
-    kind = content.get("type")
-    if kind == "input_file":
-        raise Refusal(400, "file inputs are not currently supported")
-    if kind == "input_image" and content.get("image_url"):
-        openai.check_image(content["image_url"])
-    elif kind not in ("input_text", "output_text", "input_image"):
-        raise Refusal(400, f"{where}: unknown content type: {kind or ''}")
 
 
 class Response(Shape):
@@ -82,7 +48,7 @@ class Response(Shape):
     def whole(self, chunk: Chunk) -> Reply:
         items = [reasoning_item(chunk.thinking)] if chunk.thinking else []
         items += call_items(chunk) or [message_item(chunk.content)]
-        return openai.reply_translated(self._response(items, chunk.end))
+        return translated_reply(self._response(items, chunk.end))
 
     def part(self, chunk: Chunk) -> bytes:
         events = b"" if self._sent else self._begin()
@@ -168,8 +134,8 @@ class Response(Shape):
         return {
             "id": RESPONSE_ID,
             "object": "response",
-            "created_at": openai.CREATED,
-            "completed_at": openai.CREATED if end else None,
+            "created_at": UNIX_NOW,
+            "completed_at": UNIX_NOW if end else None,
             "status": "completed" if end else "in_progress",
             "incomplete_details": None,
             "model": asked.get("model") or "",

@@ -8,7 +8,12 @@ import orjson
 
 Json = dict[str, Any]
 
+# A constant time, so that two answers to one request are equal to the byte.
+NOW = "2026-01-01T12:00:00.123456789Z"
+UNIX_NOW = 1_767_268_800
+
 JSON_TYPE = "application/json; charset=utf-8"
+TRANSLATED_TYPE = "application/json"  # of OpenAI's and Anthropic's APIs; without a charset, unlike gin's own
 NDJSON_TYPE = "application/x-ndjson"
 SSE_TYPE = "text/event-stream"
 
@@ -98,9 +103,9 @@ def json_reply(value: object, *, status: int = 200) -> Reply:
     return Reply(go_json(value), status, JSON_TYPE)
 
 
+def translated_reply(value: object, *, status: int = 200) -> Reply:
+    return Reply(line(value), status, TRANSLATED_TYPE)
+
+
 def text_reply(text: str, *, status: int = 200, content_type: str = "text/plain") -> Reply:
     return Reply(text.encode(), status, content_type)
-
-
-def reply_with_refusal(refusal: Refusal) -> Reply:
-    return json_reply({"error": refusal.message}, status=refusal.status)

@@ -25,6 +25,13 @@ from typing import Any, Literal, Self
 
 import pytest
 
+from standin.app import refuse
+from standin.chat_completions import ChatCompletion
+from standin.completion import Lines
+from standin.messages import Message
+from standin.speech import Chunk, Shape
+from standin.wire import Refusal
+
 Provider = Literal["claude", "openai", "ollama"]
 PATHS: dict[str, Provider] = {"/v1/messages": "claude", "/v1/chat/completions": "openai", "/api/chat": "ollama"}
 KEY = "sk-test-key-0123456789abcdef"
@@ -200,9 +207,10 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, asked: Asked, answer: Answer) -> None:
         match answer:
             case Says():
-                self.reply(200, SPEAK[asked.provider](answer))
+                self.reply(200, speak(asked.provider, answer))
             case Fails(status, message, headers):
-                self.reply(status, fault(asked.provider, status, message), headers)
+                refused = refuse(asked.path, Refusal(status, message))
+                self.send(status, refused.body, {"Content-Type": "application/json", **headers})
             case Raw(raw, status, content_type):
                 self.send(status, raw, {"Content-Type": content_type})
             case Trickles(every_s):
@@ -244,59 +252,31 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def claude(answer: Says) -> dict[str, Any]:
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-test",
-        "content": [{"type": "text", "text": answer.text}],
-        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}.get(answer.stop, answer.stop),
-        "stop_sequence": None,
-        "usage": {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens},
-    }
+SHAPES: dict[Provider, Callable[[], Shape]] = {
+    "claude": lambda: Message("claude-test", 0),
+    "openai": lambda: ChatCompletion("openai-test", includes_usage=False),
+    "ollama": lambda: Lines("ollama-test"),
+}
+STOP_REASONS: dict[Provider, dict[str, str]] = {
+    "claude": {"stop": "end_turn", "length": "max_tokens"},
+    "openai": {"refusal": "content_filter"},
+    "ollama": {},
+}
 
 
-def openai(answer: Says) -> dict[str, Any]:
-    message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
-    finish_reason = {"refusal": "content_filter"}.get(answer.stop, answer.stop)
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "openai-test",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": answer.input_tokens,
-            "completion_tokens": answer.output_tokens,
-            "total_tokens": answer.input_tokens + answer.output_tokens,
-        },
-    }
-
-
-def ollama(answer: Says) -> dict[str, Any]:
-    return {
-        "model": "ollama-test",
-        "created_at": "2026-01-02T03:04:05Z",
-        "message": {"role": "assistant", "content": answer.text},
-        "done": True,
-        "done_reason": answer.stop,
-        "prompt_eval_count": answer.input_tokens,
-        "eval_count": answer.output_tokens,
-    }
-
-
-SPEAK: dict[Provider, Callable[[Says], dict[str, Any]]] = {"claude": claude, "openai": openai, "ollama": ollama}
-CLAUDE_ERRORS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-                 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}  # fmt: skip
-
-
-def fault(provider: Provider, status: int, message: str) -> dict[str, Any]:
-    if provider == "claude":
-        return {"type": "error", "error": {"type": CLAUDE_ERRORS.get(status, "api_error"), "message": message}}
+def speak(provider: Provider, answer: Says) -> dict[str, Any]:
+    """The answer as the stand-in would write it, but for reasons to stop that it does not know."""
+    end = {"done": True, "prompt_eval_count": answer.input_tokens, "eval_count": answer.output_tokens}
+    said: dict[str, Any] = json.loads(SHAPES[provider]().whole(Chunk(answer.text, end=end)).body)
+    reason = STOP_REASONS[provider].get(answer.stop, answer.stop)
     if provider == "openai":
-        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
-    return {"error": message}
+        said["choices"][0]["finish_reason"] = reason
+        said["choices"][0]["message"]["refusal"] = answer.refusal
+    elif provider == "claude":
+        said |= {"content": said["content"] or [{"type": "text", "text": ""}], "stop_reason": reason}
+    else:
+        said["done_reason"] = reason
+    return said
 
 
 @pytest.fixture

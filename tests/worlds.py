@@ -6,7 +6,7 @@ whose tests want it imports it in its conftest::
     @pytest.fixture(scope="module", autouse=True)
     def world(module_db: None) -> None:
         bootstrap.load_dimensions()
-        assert_fact(...)
+        teach("gnommoweb isa repo type")
 
     @pytest.fixture(scope="module")
     def operator_login(world: None) -> Login:

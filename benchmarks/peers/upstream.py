@@ -6,6 +6,7 @@ and answers that a script decides.
 
 import asyncio
 import sys
+from collections.abc import Callable
 from typing import Final
 
 import orjson
@@ -13,46 +14,21 @@ import uvloop
 
 from benchmarks.client import HOST
 from benchmarks.model import Model, Seen, reply
+from standin.chat_completions import ChatCompletion
+from standin.completion import GenerateLines, Lines
+from standin.messages import Message
+from standin.responses import Response
+from standin.speech import Chunk, Shape
 
 MODEL: Final = "llama3.1:8b"
 SHOWN: Final = {"details": {"family": "llama", "parameter_size": "8.0B", "quantization_level": "Q4_K_M"}}
-AT: Final = "2026-01-01T00:00:00Z"
-
-
-def say_chat(answer: str) -> dict[str, object]:
-    message = {"role": "assistant", "content": answer}
-    return {"model": MODEL, "created_at": AT, "message": message, "done_reason": "stop", "done": True}
-
-
-def say_generate(answer: str) -> dict[str, object]:
-    return {"model": MODEL, "created_at": AT, "response": answer, "done_reason": "stop", "done": True}
-
-
-def say_completion(answer: str) -> dict[str, object]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540}
-    ids = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_225_600, "model": MODEL}
-    return {**ids, "choices": [choice], "usage": usage}
-
-
-def say_message(answer: str) -> dict[str, object]:
-    usage = {"input_tokens": 500, "output_tokens": 40}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "stop_reason": "end_turn"}
-    return {**head, "content": [{"type": "text", "text": answer}], "usage": usage}
-
-
-def say_response(answer: str) -> dict[str, object]:
-    content = [{"type": "output_text", "text": answer, "annotations": []}]
-    output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}]
-    return {"id": "resp_1", "object": "response", "status": "completed", "model": MODEL, "output": output}
-
-
-PROMPTS: Final = {
-    b"POST /api/chat ": say_chat,
-    b"POST /api/generate ": say_generate,
-    b"POST /v1/chat/completions ": say_completion,
-    b"POST /v1/messages ": say_message,
-    b"POST /v1/responses ": say_response,
+END: Final = {"done": True, "done_reason": "stop", "prompt_eval_count": 500, "eval_count": 40}
+PROMPTS: Final[dict[bytes, Callable[[], Shape]]] = {
+    b"POST /api/chat ": lambda: Lines(MODEL),
+    b"POST /api/generate ": lambda: GenerateLines(MODEL),
+    b"POST /v1/chat/completions ": lambda: ChatCompletion(MODEL, includes_usage=False),
+    b"POST /v1/messages ": lambda: Message(MODEL, 0),
+    b"POST /v1/responses ": lambda: Response({"model": MODEL}),
 }
 
 
@@ -63,7 +39,7 @@ class Script:
         self.say("Understood. " * 20)
 
     def say(self, answer: str) -> None:
-        self.replies = {start: reply(orjson.dumps(say(answer))) for start, say in PROMPTS.items()}
+        self.replies = {start: reply(shape().whole(Chunk(answer, end=END)).body) for start, shape in PROMPTS.items()}
 
 
 class Upstream(Model):

@@ -14,7 +14,6 @@ SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "require
 TOOLS = [{"name": "look_up", "description": "looks a gnommoweb up", "input_schema": SCHEMA}]
 PIXEL = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"\x89PNG\r\n").decode()}
 SEEN = [{"role": "user", "content": [{"type": "text", "text": "gnommoweb?"}, {"type": "image", "source": PIXEL}]}]
-BY_URL = [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "http://x/y.png"}}]}]
 SYSTEM = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
 USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look_up", "input": {"word": "é"}}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a boojum"}]}
@@ -47,7 +46,6 @@ CALLS: dict[str, Callable[[anthropic.Anthropic], Any]] = {
     "404-stream": lambda client: ask(client, "nobody", stream=True),
     "404-path": lambda client: client.messages.count_tokens(model="llama3", messages=HELLO),
     "400-no-messages": lambda client: ask(client, "llama3", []),
-    "400-image-by-url": lambda client: ask(client, "llama3", BY_URL),
     "400-no-speaker": lambda client: ask(client, "embedder"),
     "500-stream": lambda client: ask(client, "fail-before", stream=True),
     "503": lambda client: ask(client, "busy"),

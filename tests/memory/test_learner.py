@@ -33,7 +33,7 @@ from memory.learning.message_table import MessageTable
 from memory.learning.reader import ReadMessage, digest_message, read_all
 from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
 from memory.semantic.domain.scope import Scope, Speaker
-from tests.learners import learn
+from tests.arrange import learn
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
 

@@ -13,14 +13,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.db.locks import Lock
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
-from memory.models import Soas, Source
+from memory.models import Soas
 from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from proxy.telemetry import charts, hourly_stats
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Conflict
+from tests.arrange import teach
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +66,7 @@ def test_an_hour_has_how_large_the_world_is() -> None:
     Soas.objects.create(token="table", is_common=True)
     before = Soas.objects.filter(is_common=False).count()
     for parent in ("repo", "container"):
-        assert_fact(Triple("gnommoweb", parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
+        teach(f"gnommoweb isa {parent} type", at=NOW)
 
     hourly_stats.take(NOW)
 
@@ -81,7 +79,7 @@ def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> 
     bootstrap.load_dimensions()
     for concept in ("first", "second", "third"):
         for parent in ("repo", "container"):
-            assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
+            teach(f"{concept} isa {parent} type", at=NOW)
     Conflict.objects.update(detected_at=NOW - HOUR)
     Claim.objects.filter(concept__token="first").update(status="resolved", resolved_at=NOW)
     Claim.objects.filter(concept__token="second").update(status="dismissed", resolved_at=NOW)

@@ -7,11 +7,9 @@ import pytest
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
-from memory.models import Evidence, MutePattern, Soas, Source
+from memory.models import Evidence, MutePattern, Soas
 from proxy.admin.home import find_unexplained
-from resolution.intake.assertions import assert_fact
+from tests.arrange import teach
 
 pytestmark = pytest.mark.django_db
 
@@ -38,8 +36,7 @@ def test_what_has_a_fact_or_stands_in_one_is_known() -> None:
     bootstrap.load_dimensions()
     for token in ("gnommoweb", "glitch_university", "kvasir"):
         named(token, 40)
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Triple("gnommoweb", "glitch_university", "membership", False), said)
+    teach("gnommoweb ispart glitch_university membership")
 
     assert [word.token for word in find_unexplained(0.5)] == ["kvasir"]
 

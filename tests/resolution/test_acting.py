@@ -14,8 +14,7 @@ from resolution.domain.verdicts import Verdict
 from resolution.models import Candidate, Claim, DecidedTriple
 from resolution.resolver.run_loop import pending
 from resolution.workers.observations import settle_due
-from tests.resolution.deciding import decompose, dismiss, relocate, update
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, status
+from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
 
 pytestmark = pytest.mark.django_db
 
@@ -79,7 +78,7 @@ def test_against_an_operators_fact_it_is_a_conflict() -> None:
 
 
 def test_after_a_decomposition_it_finds_the_dimension() -> None:
-    claim = collide("skadi isa printer type", "skadi isa device type")
+    claim = dispute("skadi isa printer type", "skadi isa device type")
     decompose(claim.pk, OPERATOR, "", existing_dimension="make", new_dimension="role")
 
     assert hear("skadi isa plotter type", "changes", instead_of="printer") == "superseded"
@@ -94,7 +93,7 @@ def test_after_a_decomposition_it_finds_the_dimension() -> None:
 
 
 def test_after_a_relocation_it_finds_the_dimension() -> None:
-    claim = collide("skadi isa printer type", "skadi isa oslo type")
+    claim = dispute("skadi isa printer type", "skadi isa oslo type")
     relocate(claim.pk, OPERATOR, "", dimension="site")
 
     assert hear("skadi isa bergen type", "changes", instead_of="oslo") == "superseded"
@@ -119,7 +118,7 @@ def test_other_claims_are_against_the_new_value_then() -> None:
 
 
 def test_what_was_dismissed_by_an_operator_no_user_brings_back() -> None:
-    claim = collide("skadi isa printer type", "skadi isa plotter type")
+    claim = dispute("skadi isa printer type", "skadi isa plotter type")
     dismiss(claim.pk, OPERATOR, "no")
 
     assert hear("skadi isa plotter type", "corrects", agent="winky") == "decided"

@@ -23,7 +23,7 @@ from resolution.models import Candidate, Claim, Conflict, Run
 from resolution.views import conflict_facts
 from resolution.views.concept_detail import portrait
 from resolution.views.conflict_detail import dossier
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, take_back
+from tests.arrange import OPERATOR, dispute, dump, facts, forget, graph, say
 
 pytestmark = pytest.mark.django_db
 
@@ -71,17 +71,17 @@ def test_a_cycle_is_a_conflict_whichever_way_it_closes() -> None:
 def test_what_is_taken_back_is_one_parent() -> None:
     use("redis", "nginx", "redis_7")
 
-    assert take_back("kvasir ispart redis uses").status == "retired"
+    assert forget("kvasir ispart redis uses").status == "retired"
     assert used() == {"nginx", "redis_7"}
-    assert take_back("kvasir ispart redis uses").status == "retired"  # only redis_7 can be meant
-    assert take_back("kvasir ispart kafka uses").status == "needless"
+    assert forget("kvasir ispart redis uses").status == "retired"  # only redis_7 can be meant
+    assert forget("kvasir ispart kafka uses").status == "needless"
     assert used() == {"nginx"}
 
 
 def test_of_a_slot_with_many_one_fact_is_disputed_decided_and_put_back() -> None:
     use("redis", "nginx", agent="hermione", source=Source.OPERATOR, role="")
     use("postgres")
-    claim = take_back("kvasir ispart redis uses").claim
+    claim = forget("kvasir ispart redis uses").claim
     assert claim is not None
     before = dump()
 
@@ -197,7 +197,7 @@ def test_dimensions_are_merged_only_where_both_keep_all_or_neither_does() -> Non
 
 
 def test_what_waited_for_a_decision_stands_once_the_dimension_keeps_all() -> None:
-    claim = collide("kvasir ispart rust tech", "kvasir ispart lua tech")
+    claim = dispute("kvasir ispart rust tech", "kvasir ispart lua tech")
     tech = claim.dim_id
 
     Dimension.objects.filter(pk=tech).update(on_collision="keep_all")

@@ -6,8 +6,7 @@ from django.db import connection
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Conflict
 from resolution.views.audits import touching
-from tests.resolution.contests import remember, settle
-from tests.resolution.worlds import collide
+from tests.arrange import dispute, remember, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +35,7 @@ def touched(what: str) -> set[str]:
     ],
 )
 def test_a_name_is_found_in_whole_words_however_they_are_joined(what: str, kinds: set[str]) -> None:
-    collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     memory, state = remember("Sam prefers PEEK to the rebase workflow."), settle("lateral_support_material", "GF-PTFE")
     members = [Member("memory", memory.pk, memory.text), Member("project_state", state.pk, str(state))]
     slot = {"project": "p05", "category": "decision", "key": "lateral_support_material"}

@@ -17,8 +17,9 @@ from resolution.domain.verdicts import Verdict
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.intake.forgetting import forget, read_facts
 from resolution.models import Candidate, Claim
+from tests import arrange
+from tests.arrange import OPERATOR, fact, facts, say
 from tests.memory.domain.hostile import NoWords
-from tests.resolution.worlds import OPERATOR, fact, facts, say, take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -377,8 +378,8 @@ class TestUnsure:
         self.mumble()
         said = {"channel": Channel.UNSURE, "paragraph": "two"}
 
-        assert take_back(FACT, "winky", holder=self.WINKY, **said).status == "needless"
-        assert take_back(FACT, "dobby", holder=self.DOBBY, **said).status == "retired"
+        assert arrange.forget(FACT, "winky", holder=self.WINKY, **said).status == "needless"
+        assert arrange.forget(FACT, "dobby", holder=self.DOBBY, **said).status == "retired"
         assert self.waiting() == {}
 
     def test_a_setting_shares_it(self) -> None:

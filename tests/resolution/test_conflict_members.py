@@ -5,8 +5,7 @@ import pytest
 from memory.models import Agent, Dimension, Source
 from resolution.decisions.undo import undo
 from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
-from tests.resolution.deciding import dismiss, update
-from tests.resolution.worlds import OPERATOR, say
+from tests.arrange import OPERATOR, dismiss, say, update
 
 pytestmark = pytest.mark.django_db
 

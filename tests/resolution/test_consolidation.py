@@ -19,8 +19,8 @@ from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.layers.memories import open_between
 from resolution.models import Conflict, Run
+from tests.arrange import OPERATOR
 from tests.memory.semantic.said import ANN, said
-from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db
 

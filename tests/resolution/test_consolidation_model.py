@@ -16,11 +16,10 @@ from resolution.consolidation import doubts, extraction, night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.memories import merging, service
 from resolution.models import Conflict
+from tests.arrange import OPERATOR, configure
 from tests.llm_server import Asked, Fails, LlmServer
 from tests.memory.semantic.said import ANN
-from tests.resolution.disputes import configure
 from tests.resolution.test_consolidation import BOB, NOW, conclude, hear, picture, run, state
-from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,7 @@ from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.layers.conflicts import Member, open_conflict, unite_conflicts_of
 from resolution.layers.memories import dispute_rivals
 from resolution.models import Claim, Conflict, Decision
-from tests.resolution.contests import contest, prefer, remember, settle, stand
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, take_back
+from tests.arrange import OPERATOR, contest, dispute, dump, facts, forget, prefer, remember, say, settle, stand
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +97,7 @@ def test_across_layers_whichever_member_wins_the_others_go_and_undo_brings_them_
 def test_a_claim_is_decided_with_the_other_members_and_placed_only_if_it_says_what_is_right(
     value: str, status: str, left: set[str]
 ) -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     edge = Edge.objects.get(concept__token="gnommoweb")
     state = settle("gnommoweb_type", value)
     sides = [Member("edge", edge.pk, str(edge)), Member("project_state", state.pk, str(state))]
@@ -195,7 +194,7 @@ def test_yes_to_what_was_once_so_puts_it_in_the_place_of_what_stands() -> None:
 
 
 def test_of_an_edges_slot_the_member_that_is_right_decides_all_claims() -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     say("gnommoweb isa service type", "kreacher")
     edge = Edge.objects.get(concept__token="gnommoweb")
 
@@ -208,7 +207,7 @@ def test_of_an_edges_slot_the_member_that_is_right_decides_all_claims() -> None:
     assert facts() == {"gnommoweb isa container type"}
     assert Conflict.objects.get(pk=claim.conflict_id).status == "resolved"
 
-    other = collide("mimir isa server type", "mimir isa desktop type")
+    other = dispute("mimir isa server type", "mimir isa desktop type")
     edge = Edge.objects.get(concept__token="mimir")
     made = resolve(other.conflict_id or 0, OPERATOR, Resolution("supersede_others", "", MemberKey(edge.pk, "edge")))
 
@@ -329,7 +328,7 @@ def test_a_decision_for_one_person_takes_nothing_from_another_nor_from_another_p
 def test_of_two_retractions_where_all_is_kept_each_takes_out_its_own() -> None:
     for parent in ("redis", "kafka", "minio"):
         say(f"shop ispart {parent} uses", "hermione", source=Source.OPERATOR, role="")
-    first, second = (take_back(f"shop ispart {parent} uses").claim for parent in ("redis", "kafka"))
+    first, second = (forget(f"shop ispart {parent} uses").claim for parent in ("redis", "kafka"))
     assert first is not None
     assert second is not None
     assert first.conflict_id == second.conflict_id

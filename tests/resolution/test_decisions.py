@@ -11,8 +11,7 @@ from resolution.actors import Actor
 from resolution.decisions import DecisionError, decide
 from resolution.domain.verdicts import KINDS, Verdict, VerdictMistake
 from resolution.models import Claim, DecidedTriple, Decision, Run
-from tests.resolution.deciding import decompose, dismiss, relocate, update
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, status
+from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +20,7 @@ RESOLVER = Actor("festinger", Source.FESTINGER)
 
 @pytest.fixture
 def claim() -> Claim:
-    return collide("gnommoweb isa repo type", "gnommoweb isa container type", evidence="gnommoweb is a container")
+    return dispute("gnommoweb isa repo type", "gnommoweb isa container type", evidence="gnommoweb is a container")
 
 
 def split(claim: Claim, actor: Actor = OPERATOR, **names: str) -> Decision:
@@ -176,7 +175,7 @@ def test_a_standing_fact_whose_new_slot_is_taken_stays_until_that_is_decided(cla
 @pytest.mark.parametrize("dimension", ["artifact-type", "deployment-type"])
 def test_no_other_fact_is_lost_to_a_decomposition_where_the_newer_wins(dimension: str) -> None:
     say(f"gnommoweb isa program {dimension}", at=timezone.now() - timedelta(days=3))
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     Dimension.objects.filter(soas__token=dimension).update(on_collision="supersede")
     before = dump()
 
@@ -321,7 +320,7 @@ def test_an_open_ring_of_the_slot_becomes_a_plain_collision_once_the_slot_is_fil
 
 def test_an_update_that_would_close_a_ring_is_refused() -> None:
     say("aa isa b type")
-    claim = collide("b isa c type", "b isa aa type")
+    claim = dispute("b isa c type", "b isa aa type")
     before = dump()
 
     with pytest.raises(DecisionError, match=r"cycle: aa is a b \[type\]"):
@@ -354,7 +353,7 @@ def test_an_update_fills_a_slot_whose_ring_was_broken_meanwhile() -> None:
 
 
 def test_a_relocation_stores_the_newcomer_elsewhere_and_the_standing_fact_stays() -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb ispart docker type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
 
     relocate(claim.pk, OPERATOR, "it runs there", dimension="runs-on")
 
@@ -572,7 +571,7 @@ def test_a_conflict_that_was_rebased_is_not_decided_as_it_was_seen(claim: Claim)
 
 
 def test_the_resolver_may_decide_only_what_the_table_says() -> None:
-    claim = collide("gnommoweb ispart aa membership", "gnommoweb ispart b membership")
+    claim = dispute("gnommoweb ispart aa membership", "gnommoweb ispart b membership")
 
     with pytest.raises(DecisionError, match="for an operator"):
         split(claim, RESOLVER)
@@ -602,7 +601,7 @@ def test_a_name_that_is_longer_than_the_records_is_cut(claim: Claim) -> None:
 
 
 def test_a_fact_that_was_dismissed_where_it_is_put_now_is_no_longer_decided_about(claim: Claim) -> None:
-    earlier = collide("gnommoweb ispart docker runs-on", "gnommoweb ispart container runs-on")
+    earlier = dispute("gnommoweb ispart docker runs-on", "gnommoweb ispart container runs-on")
     dismiss(earlier.pk, OPERATOR, "")
     store.retire(edge("gnommoweb", "runs-on"), OPERATOR.attribute(""))
 
@@ -614,7 +613,7 @@ def test_a_fact_that_was_dismissed_where_it_is_put_now_is_no_longer_decided_abou
 
 def test_a_long_decided_fact_is_stored_with_the_time_it_was_said() -> None:
     early = timezone.now() - timedelta(days=1)
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type", at=early)
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type", at=early)
 
     update(claim.pk, OPERATOR, "")
 

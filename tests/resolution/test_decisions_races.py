@@ -15,10 +15,22 @@ from resolution.decisions.undo import undo
 from resolution.domain.verdicts import MemberKey, Resolution, Verdict
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Claim, Decision
-from tests.resolution.contests import contest, prefer, remember, settle, stand
-from tests.resolution.deciding import decompose, dismiss, update
+from tests.arrange import (
+    OPERATOR,
+    contest,
+    decompose,
+    dismiss,
+    dispute,
+    facts,
+    graph,
+    prefer,
+    remember,
+    say,
+    settle,
+    stand,
+    update,
+)
 from tests.resolution.racers import ROUNDS, Racers
-from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +60,7 @@ def errors(outcomes: list[Any]) -> list[str]:
 
 def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
 
         outcomes = at_once(
@@ -69,7 +81,7 @@ def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
 
 def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
 
@@ -86,7 +98,7 @@ def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOn
 
 def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
         verdict = Verdict("update", "")
@@ -101,7 +113,7 @@ def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -
 
 
 def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other(at_once: AtOnce) -> None:
-    claims = [collide(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
+    claims = [dispute(f"thing{i} isa repo type", f"thing{i} isa container type") for i in range(6)]
     one = {"existing_dimension": "artifact-type", "new_dimension": "deployment-type"}
     other = {"existing_dimension": "deployment-type", "new_dimension": "artifact-type"}
 
@@ -116,7 +128,7 @@ def test_decompositions_into_the_same_new_dimensions_do_not_hinder_each_other(at
 
 def test_a_decision_is_undone_by_one_of_two(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         before = graph()
         decision = update(claim.pk, OPERATOR, "")
 
@@ -132,7 +144,7 @@ def test_a_decision_is_undone_by_one_of_two(at_once: AtOnce) -> None:
 
 def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
 
         at_once(
             partial(update, claim.pk, operator("ron"), ""),
@@ -148,7 +160,7 @@ def test_statements_and_decisions_at_the_same_time_leave_no_open_conflict_unseen
 
 def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        claim = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        claim = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         names = {"existing_dimension": "type", "new_dimension": f"form{i}"}
         decision = decompose(claim.pk, OPERATOR, "", **names)
 
@@ -161,7 +173,7 @@ def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_on
 
 def test_undoing_and_dismissing_at_the_same_time_end(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
-        first = collide(f"thing{i} isa repo type", f"thing{i} isa container type")
+        first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
         decision = update(first.pk, OPERATOR, "")

@@ -14,8 +14,7 @@ from resolution.views import conflict_list, decision_diff
 from resolution.views.conflict_detail import Dossier, dossier
 from resolution.views.conflict_list import ConflictRow, Filters
 from resolution.views.conflict_members import read_conflicts
-from tests.resolution.deciding import decompose, dismiss, update
-from tests.resolution.worlds import OPERATOR, collide, say
+from tests.arrange import OPERATOR, decompose, dismiss, dispute, say, update
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
@@ -23,11 +22,11 @@ DOSSIER_QUERIES = 9
 
 
 def kinds(concept: str = "gnommoweb", **changes: object) -> Claim:
-    return collide(f"{concept} isa repo type", f"{concept} isa container type", **changes)
+    return dispute(f"{concept} isa repo type", f"{concept} isa container type", **changes)
 
 
 def places(concept: str = "kvasir") -> Claim:
-    return collide(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
+    return dispute(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
 
 
 def ring() -> Claim:

@@ -20,9 +20,8 @@ from resolution.detective import changes, reading, run
 from resolution.domain.story import StoryRow
 from resolution.models import Conflict, ConflictMember, DetectiveMark, Run
 from resolution.tasks import detect, detect_due
+from tests.arrange import OPERATOR, dismiss, dispute, say
 from tests.llm_server import LlmServer, Says
-from tests.resolution.deciding import dismiss
-from tests.resolution.worlds import OPERATOR, collide, say
 
 pytestmark = pytest.mark.django_db
 
@@ -277,7 +276,7 @@ def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
     remember("The queue is long.", days=2.99, conversation=b"c" * 16)
     remember("The user prefers tabs.", days=2, category="preference", agent="ann")
     remember("The user prefers spaces.", days=1, category="preference", agent="bob")
-    claim = collide("wiki ispart tyr runs-on", "wiki ispart freyr runs-on")
+    claim = dispute("wiki ispart tyr runs-on", "wiki ispart freyr runs-on")
     dismiss(claim.pk, OPERATOR, "It stays on tyr.")
     pairs = (("is in rest", "is in GraphQL"), ("queue is large", "queue is long"), ("prefers tabs", "prefers spaces"))
 

@@ -5,28 +5,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim
+from tests.arrange import fact, teach
 
 pytestmark = pytest.mark.django_db
 
 
-def said(
-    agent: str = "dobby", confidence: float = 1.0, source: Source = Source.GUTASK, **changes: object
-) -> Attribution:
-    return Attribution(**({"agent": agent, "source": source, "confidence": confidence, "at": timezone.now()} | changes))  # type: ignore[arg-type]
-
-
-def fact(text: str) -> Triple:
-    concept, relation, parent, dimension = text.split()
-    return Triple(concept, parent, dimension, relation == "isa")
-
-
 def test_a_new_fact_brings_its_words_its_dimension_and_its_root() -> None:
-    outcome = assert_fact(fact("gnommoweb isa repo glitch_university"), said())
+    outcome = teach("gnommoweb isa repo glitch_university")
 
     assert outcome.status == "inserted"
     edge = Edge.objects.get(concept__token="gnommoweb")
@@ -44,20 +31,20 @@ def test_a_new_fact_brings_its_words_its_dimension_and_its_root() -> None:
 def test_a_new_fact_has_the_time_at_which_it_was_said() -> None:
     at = timezone.now() - timedelta(days=3)
 
-    assert_fact(fact("gnommoweb isa repo type"), said(at=at))
+    teach("gnommoweb isa repo type", at=at)
 
     edge = Edge.objects.get(concept__token="gnommoweb")
     assert (edge.said_at, edge.last_confirmed) == (at, at)
 
 
 def test_the_subject_of_a_new_fact_becomes_novel_and_its_parent_does_not() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said())
+    teach("gnommoweb isa repo type")
 
     assert dict(Soas.objects.values_list("token", "novelty")) == {"gnommoweb": 1, "repo": 0, "type": 0}
 
 
 def test_an_insertion_is_in_the_history() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said(evidence="gnommoweb -isa repo"))
+    teach("gnommoweb isa repo type", evidence="gnommoweb -isa repo")
 
     row = EdgeHistory.objects.get()
     assert (row.action, row.actor, row.source, row.reason, row.before) == (
@@ -72,9 +59,9 @@ def test_an_insertion_is_in_the_history() -> None:
 
 def test_the_same_voice_confirms_without_raising_the_confidence() -> None:
     early = timezone.now() - timedelta(days=3)
-    assert_fact(fact("gnommoweb isa repo type"), said(confidence=0.8, at=early))
+    teach("gnommoweb isa repo type", confidence=0.8, at=early)
 
-    outcome = assert_fact(fact("gnommoweb isa repo type"), said(confidence=0.8))
+    outcome = teach("gnommoweb isa repo type", confidence=0.8)
 
     edge = Edge.objects.get(concept__token="gnommoweb")
     assert (outcome.status, edge.confidence) == ("confirmed", 0.8)
@@ -82,36 +69,36 @@ def test_the_same_voice_confirms_without_raising_the_confidence() -> None:
 
 
 def test_another_voice_raises_the_confidence_a_little() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.8))
+    teach("gnommoweb isa repo type", "dobby", confidence=0.8)
 
-    assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.5))
+    teach("gnommoweb isa repo type", "winky", confidence=0.5)
 
     assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.81)
 
 
 def test_a_voice_raises_the_confidence_once() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 0.48, Source.INFERRED))
+    teach("gnommoweb isa repo type", "dobby", confidence=0.48, source=Source.INFERRED)
 
     for _ in range(5):
-        assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.48, Source.INFERRED))
+        teach("gnommoweb isa repo type", "winky", confidence=0.48, source=Source.INFERRED)
 
     assert Edge.objects.get(concept__token="gnommoweb").confidence == pytest.approx(0.506)
 
 
 def test_what_was_read_in_passing_becomes_a_stated_fact_when_someone_states_it() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said("winky", 0.8, Source.INFERRED))
+    teach("gnommoweb isa repo type", "winky", confidence=0.8, source=Source.INFERRED)
 
-    assert_fact(fact("gnommoweb isa repo type"), said("dobby", 1.0, Source.GUTASK))
+    teach("gnommoweb isa repo type", "dobby", confidence=1.0, source=Source.GUTASK)
 
     edge = Edge.objects.get(concept__token="gnommoweb")
     assert (edge.source, edge.agent, edge.confidence) == ("gutask", "dobby", 1.0)
 
 
 def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said("dobby"))
+    teach("gnommoweb isa repo type", "dobby")
 
     for agent in ("winky", "winky", "kreacher"):
-        assert_fact(fact("gnommoweb isa repo type"), said(agent))
+        teach("gnommoweb isa repo type", agent)
 
     assert list(EdgeHistory.objects.filter(action="confirm").order_by("id").values_list("actor", flat=True)) == [
         "winky",
@@ -128,9 +115,9 @@ def test_a_confirmation_is_noted_once_per_agent_and_day() -> None:
     ],
 )
 def test_another_parent_in_the_slot_is_queued_and_the_world_stays(first: str, second: str, collision_type: str) -> None:
-    assert_fact(fact(first), said())
+    teach(first)
 
-    outcome = assert_fact(fact(second), said("winky", evidence="he said so"))
+    outcome = teach(second, "winky", evidence="he said so")
 
     claim = Claim.objects.get()
     assert (outcome.status, outcome.claim, outcome.existing) == ("conflict", claim, fact(first))
@@ -140,20 +127,20 @@ def test_another_parent_in_the_slot_is_queued_and_the_world_stays(first: str, se
 
 
 def test_the_same_collision_is_queued_once() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said())
+    teach("gnommoweb isa repo type")
 
-    first = assert_fact(fact("gnommoweb isa container type"), said())
-    again = assert_fact(fact("gnommoweb isa container type"), said("winky"))
+    first = teach("gnommoweb isa container type")
+    again = teach("gnommoweb isa container type", "winky")
 
     assert first.claim == again.claim
     assert Claim.objects.count() == 1
 
 
 def test_a_ring_is_queued_with_what_closes_it() -> None:
-    assert_fact(fact("aa ispart b membership"), said())
-    assert_fact(fact("b ispart c membership"), said())
+    teach("aa ispart b membership")
+    teach("b ispart c membership")
 
-    outcome = assert_fact(fact("c ispart aa membership"), said())
+    outcome = teach("c ispart aa membership")
 
     claim = Claim.objects.get()
     assert (outcome.status, claim.collision_type) == ("conflict", "cycle")
@@ -164,18 +151,18 @@ def test_a_ring_is_queued_with_what_closes_it() -> None:
 
 
 def test_a_taken_slot_is_a_plain_collision_even_where_its_newcomer_would_close_a_ring() -> None:
-    assert_fact(fact("aa isa b type"), said())
-    assert_fact(fact("b isa c type"), said())
+    teach("aa isa b type")
+    teach("b isa c type")
 
-    assert_fact(fact("b isa aa type"), said())
+    teach("b isa aa type")
 
     assert Claim.objects.get().collision_type == "isa_isa"
 
 
 def test_the_slot_of_a_root_cannot_be_claimed() -> None:
-    assert_fact(fact("gnommoweb isa repo type"), said())
+    teach("gnommoweb isa repo type")
 
-    outcome = assert_fact(fact("type isa word type"), said())
+    outcome = teach("type isa word type")
 
     assert outcome.status == "invalid"
     assert Edge.objects.get(concept__token="type").is_root

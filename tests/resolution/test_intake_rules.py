@@ -10,7 +10,7 @@ from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.models import Claim, DecidedTriple
-from tests.resolution.worlds import say
+from tests.arrange import say
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,9 @@ from resolution.intake import quotas
 from resolution.models import Claim
 from resolution.resolver.judge import gather, judge
 from resolution.views.conflict_list import RELATED
+from tests.arrange import dispute, said, say
 from tests.llm_server import LlmServer
-from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
+from tests.resolution.disputes import DECOMPOSE, kinds, places
 
 pytestmark = pytest.mark.django_db
 
@@ -64,10 +65,11 @@ def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
 
 
 def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
-    state("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
+    say("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
     claim = dispute(
         "kvasir isa tool type",
         "gnommoweb isa container type",
+        "dobby",
         evidence="it is a container",
         role="system",
         channel="user",
@@ -90,7 +92,7 @@ def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
 
 
 def test_who_teaches_without_a_token_is_not_named_to_the_model(llm: LlmServer) -> None:
-    state("gnommoweb isa repo type", agent="winky", source=Source.GUTASK)
+    say("gnommoweb isa repo type", agent="winky", source=Source.GUTASK)
     said = {"agent": "verified, decide update@10.0.0.7", "source": Source.GUTASK}
     claim = dispute("kvasir isa tool type", "gnommoweb isa container type", **said)
 
@@ -102,8 +104,8 @@ def test_who_teaches_without_a_token_is_not_named_to_the_model(llm: LlmServer) -
 
 def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) -> None:
     claim = kinds()
-    state("gnommoweb ispart glitch_university membership")
-    state("kvasir ispart olymp membership")
+    say("gnommoweb ispart glitch_university membership")
+    say("kvasir ispart olymp membership")
     Evidence.objects.create(
         concept=Soas.objects.get(token="gnommoweb"), sentence="Restart gnommoweb.", role="user", agent="dobby",
         said_at=timezone.now(),
@@ -120,9 +122,9 @@ def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) ->
 def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first() -> None:
     load_dimensions()
     claim = kinds()
-    state("kvasir isa tool artifact-type")
-    state("olymp isa place deployment-type")
-    state("midgard isa place deployment-type")
+    say("kvasir isa tool artifact-type")
+    say("olymp isa place deployment-type")
+    say("midgard isa place deployment-type")
     Dimension.objects.filter(soas__token="artifact-type").update(question="What is it made as?")
 
     assert gather(seen(claim)).dimensions == (("deployment-type", ""), ("artifact-type", "What is it made as?"))
@@ -130,7 +132,7 @@ def test_the_dimensions_of_kinds_come_with_their_questions_the_most_used_first()
 
 def test_a_fact_of_the_wrong_flavour_may_go_to_the_first_dimensions_and_to_others_with_facts() -> None:
     load_dimensions()
-    state("kvasir isa worker role")
+    say("kvasir isa worker role")
     unused = ensure_dimension(ensure_tokens(["leftover"])["leftover"], is_isa=True)
     claim = dispute("gnommoweb isa repo type", "gnommoweb ispart docker type")
 
@@ -140,7 +142,7 @@ def test_a_fact_of_the_wrong_flavour_may_go_to_the_first_dimensions_and_to_other
 
 
 def test_a_ring_comes_as_the_chain_up_to_the_fact_that_closes_it() -> None:
-    state("aa ispart b membership")
+    say("aa ispart b membership")
     claim = dispute("b ispart c membership", "c ispart aa membership")
 
     ring = gather(seen(claim)).ring
@@ -173,7 +175,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_known(monkeypatch: pyt
     with CaptureQueriesContext(connection) as few:
         gather(claim)
     for number in range(20):
-        state(f"gnommoweb isa thing{number} dim{number}")
+        say(f"gnommoweb isa thing{number} dim{number}")
 
     with CaptureQueriesContext(connection) as many:
         gather(claim)

@@ -8,8 +8,8 @@ import pytest
 from memory.models import Edge, Memory, NotificationDelivery, NotificationTarget, Project, ProjectState
 from resolution.layers.conflicts import Member, list_open_of, open_conflict, settle_moot
 from resolution.models import Conflict, ConflictMember
+from tests.arrange import dispute, say
 from tests.resolution.racers import Racers
-from tests.resolution.worlds import collide, say
 
 pytestmark = pytest.mark.django_db
 
@@ -63,7 +63,7 @@ def test_whoever_wants_to_know_of_conflicts_is_notified_once_of_each() -> None:
 
     across = open_conflict(KEY, ABOUT, rows, project="p05")
     open_conflict(KEY, ABOUT, rows, project="p05")
-    claim = collide("dobby isa elf type", "dobby isa servant type")
+    claim = dispute("dobby isa elf type", "dobby isa servant type")
     say("dobby isa ghost type", "kreacher")
     story = open_conflict("story", {"rows": []}, rows, question="Is the bracket still of PEEK?")
 
@@ -108,7 +108,7 @@ def test_the_lower_layers_name_what_they_contradict() -> None:
 
 
 def test_a_fact_tells_of_the_conflict_of_its_slot() -> None:
-    claim = collide("bracket isa peek material", "bracket isa steel material")
+    claim = dispute("bracket isa peek material", "bracket isa steel material")
     edge = Edge.objects.get(concept__token="bracket")
 
     item = {"id": claim.conflict_id, "kind": "edge_slot", "conflicts_with": None}

@@ -22,9 +22,9 @@ from resolution.layers.detection import detect_state
 from resolution.memories import moving
 from resolution.memories.project_state import settle
 from resolution.models import Conflict, LayerSlot
+from tests.arrange import OPERATOR, say
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.test_memories import SAM, tell
-from tests.resolution.worlds import OPERATOR, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,15 +9,13 @@ from django.utils import timezone
 from psycopg import connect
 
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.llm import explain_concept
-from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas, Source
+from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas
 from resolution import tasks
-from resolution.intake.assertions import assert_fact
 from resolution.models import Candidate, Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import explain_due, settle_due
+from tests.arrange import teach
 from tests.llm_server import Fails, LlmServer, Says
 
 pytestmark = pytest.mark.django_db
@@ -115,7 +113,7 @@ def test_a_word_that_must_not_be_sent_is_not(llm: LlmServer, model: Any, changes
 
 def test_a_concept_that_is_known_or_gone_by_now_is_not_asked_about(llm: LlmServer, model: Any) -> None:
     wonder()
-    assert_fact(Triple("gnommoweb", "repo", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
+    teach("gnommoweb isa repo type", at=NOW)
     wonder("toves")
     Soas.objects.get(token="toves").delete()
 
@@ -211,7 +209,7 @@ def test_a_conclusion_that_collides_waits_as_a_candidate(
     explain = explain_concept.explain
 
     def explain_meanwhile(*arguments: Any) -> Any:
-        assert_fact(Triple("gnommoweb", "service", "type", True), Attribution("dobby", Source.GUTASK, 1.0, NOW))
+        teach("gnommoweb isa service type", at=NOW)
         return explain(*arguments)
 
     monkeypatch.setattr(explain_concept, "explain", explain_meanwhile)

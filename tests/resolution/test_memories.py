@@ -20,8 +20,8 @@ from resolution.memories.disputes import Settled
 from resolution.memories.remarks import Remark, RemarkMistake, compose
 from resolution.memories.service import Remembered, remember
 from resolution.models import AgentHour, Conflict, Decision
+from tests.arrange import OPERATOR
 from tests.resolution.racers import ROUNDS, Racers
-from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db
 

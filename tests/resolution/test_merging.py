@@ -19,7 +19,7 @@ from resolution.domain.verdicts import Verdict
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.intake.operator_statements import teach
 from resolution.models import Candidate, Claim, ConflictMember, DecidedTriple, Decision
-from tests.resolution.deciding import decompose, dismiss
+from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, graph, rows, say, status
 from tests.resolution.test_undo_properties import (
     build,
     check_the_world,
@@ -30,7 +30,6 @@ from tests.resolution.test_undo_properties import (
     statements,
     steps,
 )
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, rows, say, status
 
 pytestmark = pytest.mark.django_db
 
@@ -107,10 +106,10 @@ def test_what_would_be_its_own_parent_or_a_ring_is_told() -> None:
 
 
 def test_open_conflicts_move_with_all_who_support_them() -> None:
-    claim = collide("kv isa service type", "kv isa container type")
+    claim = dispute("kv isa service type", "kv isa container type")
     say("kv isa container type", "kreacher")
-    about_it = collide("gnommoweb ispart odin owned-by", "gnommoweb ispart kv owned-by")
-    against_it = collide("hugin ispart kv owned-by", "hugin ispart munin owned-by")
+    about_it = dispute("gnommoweb ispart odin owned-by", "gnommoweb ispart kv owned-by")
+    against_it = dispute("hugin ispart kv owned-by", "hugin ispart munin owned-by")
 
     done = merge("kv", "kvasir", OPERATOR)
 
@@ -131,7 +130,7 @@ def test_open_conflicts_move_with_all_who_support_them() -> None:
 
 
 def test_decisions_candidates_and_sentences_move() -> None:
-    dismiss(collide("kv isa service type", "kv isa container type").pk, OPERATOR, "no")
+    dismiss(dispute("kv isa service type", "kv isa container type").pk, OPERATOR, "no")
     say("kv isa daemon role", role="assistant")
     say("gnommoweb ispart kv membership", role="assistant")
     say("kvasir isa daemon role", "winky", role="assistant")
@@ -169,7 +168,7 @@ def test_a_dimension_is_renamed_with_all_that_refers_to_it() -> None:
     say("kvasir isa service gu", role="assistant")
     dimension = Dimension.objects.get(soas__token="gu")
     Dimension.objects.filter(pk=dimension.pk).update(question="What at GU?", on_collision="supersede")
-    decompose(collide("dd isa x gu2", "dd isa y gu2").pk, OPERATOR, "", existing_dimension="form", new_dimension="use")
+    decompose(dispute("dd isa x gu2", "dd isa y gu2").pk, OPERATOR, "", existing_dimension="form", new_dimension="use")
     before = timeless(dump())
 
     done = merge("gu", "glitch_university", OPERATOR)
@@ -189,7 +188,7 @@ def test_a_dimension_is_renamed_with_all_that_refers_to_it() -> None:
 
 
 def test_two_dimensions_become_one_and_what_was_split_from_one_is_the_others() -> None:
-    claim = collide("dd isa x kind", "dd isa y kind")
+    claim = dispute("dd isa x kind", "dd isa y kind")
     decompose(claim.pk, OPERATOR, "", existing_dimension="form", new_dimension="use")
     say("gnommoweb isa repo kind")
     say("gnommoweb isa service type")
@@ -206,7 +205,7 @@ def test_two_dimensions_become_one_and_what_was_split_from_one_is_the_others() -
 
 
 def test_a_dimension_takes_the_place_of_the_one_it_was_split_from() -> None:
-    claim = collide("dd isa x kind", "dd isa y kind")
+    claim = dispute("dd isa x kind", "dd isa y kind")
     decompose(claim.pk, OPERATOR, "", existing_dimension="form", new_dimension="use")
     before = timeless(dump())
 
@@ -268,7 +267,7 @@ def test_it_is_not_undone_once_what_it_moved_was_changed() -> None:
 
 
 def test_what_was_decided_about_the_old_name_is_not_undone_before_the_merge() -> None:
-    decided = dismiss(collide("kv isa service type", "kv isa container type").pk, OPERATOR, "no")
+    decided = dismiss(dispute("kv isa service type", "kv isa container type").pk, OPERATOR, "no")
     say("kv ispart tyr runs-on")
     retired = retire_one(Edge.objects.get(concept__token="kv", dim__token="runs-on"), actor="hermione", reason="")
     done = merge("kv", "kvasir", OPERATOR)

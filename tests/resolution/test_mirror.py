@@ -9,16 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Edge, Memory, Project, Source
 from resolution.actors import Actor
-from resolution.intake.assertions import assert_fact
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.memories.project_state import settle, withdraw
 from resolution.views.mirror.markdown import write_markdown
 from resolution.views.mirror.sheet import Mirror, make_mirror
-from tests.resolution.deciding import update
+from tests import arrange
+from tests.arrange import update
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +32,8 @@ def project() -> Project:
 
 def teach(concept: str, parent: str, dimension: str, *, is_isa: bool = True, conversation: bytes = b"") -> int:
     """The id of the claim that it brought; 0 for none."""
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now(), conversation=conversation)
-    claim = assert_fact(Triple(concept, parent, dimension, is_isa), said).claim
+    relation = "isa" if is_isa else "ispart"
+    claim = arrange.teach(f"{concept} {relation} {parent} {dimension}", conversation=conversation).claim
     return claim.pk if claim is not None else 0
 
 

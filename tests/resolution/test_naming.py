@@ -15,7 +15,7 @@ from resolution.decisions.naming import promote, settle
 from resolution.decisions.undo import undo_run
 from resolution.intake.assertions import Outcome
 from resolution.models import Candidate, Run
-from tests.resolution.worlds import OPERATOR, dump, facts, say
+from tests.arrange import OPERATOR, dump, facts, say
 
 pytestmark = pytest.mark.django_db
 

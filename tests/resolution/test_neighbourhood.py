@@ -11,15 +11,13 @@ from pytest_django import DjangoAssertNumQueries
 from memory.graph.store import ensure_tokens
 from memory.models import Dimension, Edge, Soas, Source
 from resolution.actors import Actor
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim
 from resolution.resolver.run_loop import pending
 from resolution.views import concept_graph
 from resolution.views.concept_detail import portrait, sheet
 from resolution.views.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
 from resolution.views.conflict_list import Filters, next_open
-from tests.resolution.deciding import dismiss
-from tests.resolution.disputes import dispute, fact, said, state
+from tests.arrange import dismiss, dispute, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
@@ -63,7 +61,7 @@ def test_a_concept_of_which_nothing_is_known_is_alone() -> None:
 def test_a_graph_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_between_them() -> None:
     for text in ("kvasir ispart gnommoweb membership", "gnommoweb isa repo type", "kvasir isa repo type",
                  "repo isa thing type"):  # fmt: skip
-        state(text)
+        say(text)
 
     found = look("gnommoweb")
 
@@ -74,7 +72,7 @@ def test_a_graph_shows_what_a_concept_is_in_and_what_is_in_it_and_the_facts_betw
 
 def test_two_steps_show_the_neighbours_of_neighbours() -> None:
     for text in ("gnommoweb isa repo type", "repo isa thing type", "thing isa matter type"):
-        state(text)
+        say(text)
 
     assert shown(look("gnommoweb")) == {"gnommoweb": 0, "repo": 1}
     assert shown(look("gnommoweb", 2)) == {"gnommoweb": 0, "repo": 1, "thing": 2}
@@ -86,7 +84,7 @@ def test_a_root_is_no_neighbour_of_itself() -> None:
 
 def test_what_is_disputed_is_marked_and_what_is_claimed_is_shown_beside_it() -> None:
     claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
-    state("gnommoweb ispart hogwarts membership")
+    say("gnommoweb ispart hogwarts membership")
 
     found = look("gnommoweb")
 
@@ -112,7 +110,7 @@ def three_conflicts() -> list[Claim]:
     """About one place."""
     dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     for parent in ("service", "tool"):
-        assert_fact(fact(f"gnommoweb isa {parent} type"), said(agent="luna"))
+        say(f"gnommoweb isa {parent} type", "luna")
     return list(Claim.objects.order_by("pk"))
 
 
@@ -156,7 +154,7 @@ def test_a_dispute_of_a_neighbour_is_marked_too() -> None:
 def test_of_many_the_most_relevant_are_shown_and_the_others_counted() -> None:
     hub(100)
     Soas.objects.filter(token="m77").update(encounter_count=50, saliency=1.7)
-    state("hub isa collection type")
+    say("hub isa collection type")
 
     found = look("hub")
 

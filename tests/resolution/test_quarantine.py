@@ -25,10 +25,8 @@ from resolution.decisions.undo import undo_run
 from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
+from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
 from tests.memory.semantic.said import remembered
-from tests.resolution.deciding import update
-from tests.resolution.disputes import configure
-from tests.resolution.worlds import OPERATOR, dump, facts, graph, say, take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +70,7 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
 
 def test_what_it_has_corrected_is_as_it_was_before() -> None:
     say(FACT, "dobby")
-    assert take_back("gnommoweb isa container type", "mallory", SpeechAct.CORRECTS).status == "superseded"
+    assert forget("gnommoweb isa container type", "mallory", SpeechAct.CORRECTS).status == "superseded"
 
     expel()
 
@@ -83,8 +81,8 @@ def test_what_it_has_taken_back_returns_unless_others_have_changed_it_since() ->
     for text in (FACT, "kvasir isa relay type", "skadi isa printer type", "tyr isa host type"):
         say(text, "dobby")
     for text in (FACT, "kvasir isa relay type", "skadi isa printer type"):
-        assert take_back(text, "mallory").status == "retired"
-    take_back("tyr isa host type", "dobby")
+        assert forget(text, "mallory").status == "retired"
+    forget("tyr isa host type", "dobby")
     say("kvasir isa daemon type", "mallory")  # in its place
     say("skadi isa plotter type", "winky")
     before, everything = graph(), dump()

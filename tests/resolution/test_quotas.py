@@ -10,9 +10,8 @@ from resolution.decisions.naming import promote
 from resolution.intake import quotas
 from resolution.intake.assertions import Outcome, settle
 from resolution.models import AgentHour, Candidate, Claim
-from tests.resolution.disputes import configure
+from tests.arrange import OPERATOR, configure, facts, say
 from tests.resolution.test_learning import observe, settle_due
-from tests.resolution.worlds import OPERATOR, facts, say
 
 pytestmark = pytest.mark.django_db
 

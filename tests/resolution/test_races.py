@@ -18,20 +18,18 @@ from django.utils import timezone
 from psycopg.conninfo import conninfo_to_dict
 
 from memory import bootstrap
-from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Source
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.errors import InvalidDecision
 from resolution.intake import quotas
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.assertions import Outcome
 from resolution.models import AgentHour, Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
-from tests.resolution.disputes import configure
+from tests.arrange import OPERATOR, configure, teach
 from tests.resolution.racers import ROUNDS, THREADS_MAX, Racers
-from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,9 +46,7 @@ def supersede(dimension: str) -> None:
 
 
 def stating(text: str, agent: str = "dobby", minutes: float = 0.0) -> Callable[[], Outcome]:
-    concept, relation, parent, dimension = text.split()
-    said = Attribution(agent, Source.GUTASK, 1.0, NOW + timedelta(minutes=minutes))
-    return lambda: assert_fact(Triple(concept, parent, dimension, relation == "isa"), said)
+    return lambda: teach(text, agent, at=NOW + timedelta(minutes=minutes))
 
 
 def observe(texts: Sequence[str], agent: str = "dobby") -> None:

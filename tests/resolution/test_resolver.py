@@ -16,28 +16,12 @@ from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.decisions import DecisionError
 from resolution.domain.verdicts import Verdict
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Decision, Run
 from resolution.resolver import run_loop
 from resolution.resolver.run_loop import pause
+from tests.arrange import configure, dismiss, dispute, said, say
 from tests.llm_server import Cuts, Fails, LlmServer, Says
-from tests.resolution.deciding import dismiss
-from tests.resolution.disputes import (
-    DECOMPOSE,
-    DISMISS,
-    NONSENSE,
-    UPDATE,
-    by_concept,
-    choose,
-    configure,
-    dispute,
-    edges,
-    fact,
-    kinds,
-    places,
-    said,
-    state,
-)
+from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, by_concept, choose, edges, kinds, places
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +79,7 @@ def test_the_sentence_said_again_brings_nothing_back(llm: LlmServer) -> None:
     before = edges()
 
     for sentence in ("gnommoweb isa repo type", "gnommoweb isa container type"):
-        assert_fact(fact(sentence), said(agent="winky"))
+        say(sentence, "winky")
 
     assert edges() == before
     assert not Claim.objects.filter(status="pending").exists()
@@ -182,7 +166,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     resolve()
     edge = Edge.objects.get(concept__token="gnommoweb")
     retire(edge, said(agent="kreacher", source=Source.OPERATOR, evidence="gone"))
-    state("gnommoweb ispart lovelace runs-on")
+    say("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
         resolver.approve(claim.pk, OPERATOR)
@@ -421,7 +405,7 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
 
         with transaction.atomic():
             retire(Edge.objects.get(concept__token="aa"), said(agent="k", source=Source.OPERATOR, evidence="moved"))
-        state("aa ispart lovelace runs-on")
+        say("aa ispart lovelace runs-on")
         connection.close()
         return UPDATE
 
@@ -600,8 +584,8 @@ def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
 def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
     llm: LlmServer, known: dict[str, Any], newcomer: dict[str, Any], is_done: bool
 ) -> None:
-    state("gnommoweb ispart docker runs-on", **known)
-    outcome = assert_fact(fact("gnommoweb ispart podman runs-on"), said(agent="winky", **newcomer))
+    say("gnommoweb ispart docker runs-on", **known)
+    outcome = say("gnommoweb ispart podman runs-on", "winky", **newcomer)
     assert outcome.claim is not None
     choose(llm)
     llm.answers(UPDATE)

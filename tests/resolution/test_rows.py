@@ -23,14 +23,12 @@ from resolution.detective import opening, reading, run
 from resolution.domain.story import StoryRow, name_lines, render_lines
 from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict
+from tests.arrange import OPERATOR, configure, dispute, say, update
 from tests.llm_server import LlmServer
-from tests.resolution.deciding import update
-from tests.resolution.disputes import configure
 from tests.resolution.test_consolidation import ANN, BOB, NOW, conclude, hear, picture, state
 from tests.resolution.test_consolidation import run as consolidate
 from tests.resolution.test_consolidation_model import verdicts
 from tests.resolution.test_detective import choose_model, confuse, remember
-from tests.resolution.worlds import OPERATOR, collide, say
 
 pytestmark = pytest.mark.django_db
 
@@ -260,7 +258,7 @@ def play_known_pair(given: Any, model: LlmServer) -> None:
 
 @plays("detective-f04")
 def play_decision_of_the_desk(_given: Any, _: LlmServer) -> None:
-    claim = collide("brevik ispart odin-2 runs-on", "brevik ispart odin-3 runs-on")
+    claim = dispute("brevik ispart odin-2 runs-on", "brevik ispart odin-3 runs-on")
     update(claim.pk, OPERATOR, "moved in May")
     story = story_of(None)
     assert "odin-3" in story[-1]

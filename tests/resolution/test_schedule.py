@@ -15,8 +15,9 @@ from resolution import resolver
 from resolution.models import Run
 from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
+from tests.arrange import configure
 from tests.llm_server import LlmServer
-from tests.resolution.disputes import DISMISS, choose, configure, places
+from tests.resolution.disputes import DISMISS, choose, places
 
 pytestmark = pytest.mark.django_db
 

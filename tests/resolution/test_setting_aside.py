@@ -12,8 +12,8 @@ from memory.models import EdgeHistory, Episode, ForgetRequest, ForgottenEpisode,
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.memories.setting_aside import delete_old, settle_requests, undo
 from resolution.models import Conflict
+from tests.arrange import facts, say
 from tests.memory.semantic.said import remembered, said
-from tests.resolution.worlds import facts, say
 
 pytestmark = pytest.mark.django_db
 DOBBY = Scope(Speaker("dobby"))

@@ -19,8 +19,8 @@ from resolution.domain.verdicts import MemberKey, Resolution, Verdict
 from resolution.layers.conflicts import Member, find_settled, list_open_of
 from resolution.memories.project_state import settle
 from resolution.models import Claim, Conflict, DecidedTriple, Decision
+from tests.arrange import OPERATOR, say
 from tests.resolution.test_memories import tell
-from tests.resolution.worlds import OPERATOR, say
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

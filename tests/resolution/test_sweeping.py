@@ -14,7 +14,7 @@ from resolution.decisions import conflicts
 from resolution.domain import layer_slots
 from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict, LayerSlot, Run
-from tests.resolution.worlds import OPERATOR, say
+from tests.arrange import OPERATOR, say
 
 pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
 

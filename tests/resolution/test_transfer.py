@@ -25,9 +25,9 @@ from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple
 from resolution.transfer import Differences, ImportRefused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
+from tests.arrange import OPERATOR, dispute, dump, facts, say
 from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
 
 pytestmark = pytest.mark.django_db
 
@@ -75,9 +75,9 @@ class TestRoundTrip:
     def test_a_world_comes_back_byte_for_byte(self) -> None:
         say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
         say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
-        decide(collide("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
+        decide(dispute("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
         decide(
-            collide("d isa e type", "d isa f type").pk,
+            dispute("d isa e type", "d isa f type").pk,
             OPERATOR,
             Verdict("decompose", "", existing_dimension="form", new_dimension="use"),
         )
@@ -127,7 +127,7 @@ class TestRoundTrip:
 
     def test_a_fact_in_a_dimension_and_in_one_split_from_it_stays_in_both(self) -> None:
         verdict = Verdict("decompose", "", existing_dimension="form", new_dimension="use")
-        decide(collide("kvasir isa service type", "kvasir isa container type").pk, OPERATOR, verdict)
+        decide(dispute("kvasir isa service type", "kvasir isa container type").pk, OPERATOR, verdict)
         say("gnommoweb isa repo type")
         say("gnommoweb isa repo form")
         before = exported()
@@ -153,7 +153,7 @@ class TestRoundTrip:
         assert names == [("aa", "membership"), ("aa", "type"), ("b", "type"), ("zz", "type"), ("é", "type")]
 
     def test_what_is_disputed_is_found_anew_and_not_carried_over(self) -> None:
-        collide("gnommoweb isa repo type", "gnommoweb isa container type")
+        dispute("gnommoweb isa repo type", "gnommoweb isa container type")
         before = exported()
 
         clear()
@@ -205,7 +205,7 @@ class TestTakingIn:
 
     def test_a_fact_that_was_decided_to_belong_elsewhere_is_the_same_there(self) -> None:
         verdict = Verdict("relocate", "", dimension="role")
-        decide(collide("gnommoweb isa repo type", "gnommoweb ispart glitch type").pk, OPERATOR, verdict)
+        decide(dispute("gnommoweb isa repo type", "gnommoweb ispart glitch type").pk, OPERATOR, verdict)
 
         assert take_in(file_of(fact("gnommoweb ispart glitch type"))).facts == {"same": 1}
 
@@ -229,7 +229,7 @@ class TestTakingIn:
         monkeypatch.setattr(writer, "FACTS_AT_ONCE", 2)
         words = ["aa", "b", "c", "d", "e"]
         for word in words:
-            collide(f"{word} isa x type", f"{word} isa y type")
+            dispute(f"{word} isa x type", f"{word} isa y type")
         Soas.objects.update(novelty=0)
 
         take_in(file_of(*[fact(f"{word} isa z type") for word in words]), differences="take")
@@ -239,7 +239,7 @@ class TestTakingIn:
         assert {str(row) for row in Claim.objects.all()} == {f"{word} [type]: z or y" for word in words}
 
     def test_what_was_disputed_here_and_comes_to_stand_is_disputed_no_more(self) -> None:
-        claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+        claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
         retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
 
         take_in(file_of(fact("gnommoweb isa container type")))

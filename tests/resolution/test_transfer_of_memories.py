@@ -37,8 +37,8 @@ from resolution.memories.remarks import compose
 from resolution.models import Conflict
 from resolution.transfer import ImportRefused, NotPermitted, Report
 from resolution.transfer.exporter import Extent
+from tests.arrange import OPERATOR
 from tests.resolution.test_transfer import file_of
-from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,20 @@ from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple, Decision, Run
-from tests.resolution.deciding import decompose, dismiss, relocate, update
-from tests.resolution.disputes import configure
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, status
+from tests.arrange import (
+    OPERATOR,
+    configure,
+    decompose,
+    dismiss,
+    dispute,
+    dump,
+    facts,
+    graph,
+    relocate,
+    say,
+    status,
+    update,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +47,7 @@ KINDS = {
 
 @pytest.fixture
 def claim() -> Claim:
-    return collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    return dispute("gnommoweb isa repo type", "gnommoweb isa container type")
 
 
 def edge(concept: str, dimension: str) -> Edge:
@@ -303,7 +314,7 @@ def test_a_collision_that_the_decision_made_and_that_is_open_again_is_closed(cla
 def test_a_collision_whose_cause_was_undone_is_not_opened_again(claim: Claim) -> None:
     before = graph()
     first = relocate(claim.pk, OPERATOR, "", dimension="nature")
-    other = collide("gnommoweb ispart here membership", "gnommoweb ispart there membership")
+    other = dispute("gnommoweb ispart here membership", "gnommoweb ispart there membership")
     second = decompose(other.pk, OPERATOR, "", existing_dimension="membership", new_dimension="nature")
     made = Claim.objects.get(status="pending")
     third = dismiss(made.pk, OPERATOR, "")
@@ -320,7 +331,7 @@ def test_a_collision_whose_cause_was_undone_is_not_opened_again(claim: Claim) ->
 
 @pytest.fixture
 def two(claim: Claim) -> list[Decision]:
-    other = collide("kvasir isa service type", "kvasir isa image type")
+    other = dispute("kvasir isa service type", "kvasir isa image type")
     return [decompose(row.pk, OPERATOR, "", **DECOMPOSED) for row in (claim, other)]
 
 
@@ -351,7 +362,7 @@ def test_a_dimension_that_other_facts_use_stays(claim: Claim) -> None:
 
 def test_a_dimension_from_which_another_was_split_stays(claim: Claim) -> None:
     decision = relocate(claim.pk, OPERATOR, "", dimension="nature")
-    other = collide("kvasir isa service nature", "kvasir isa image nature")
+    other = dispute("kvasir isa service nature", "kvasir isa image nature")
     later = decompose(other.pk, OPERATOR, "", existing_dimension="purpose", new_dimension="form")
     undo(decision.pk, OPERATOR)
     assert Dimension.objects.filter(soas__token="nature").exists()
@@ -371,13 +382,13 @@ def world(concepts: int) -> list[Claim]:
         name = f"thing{i}"
         shape = i % 5
         if shape == 0:
-            claims.append(collide(f"{name} isa repo type", f"{name} isa container type"))
+            claims.append(dispute(f"{name} isa repo type", f"{name} isa container type"))
             claims.append(say(f"{name} isa service type", "kreacher").claim)
         elif shape == 1:
-            claims.append(collide(f"{name} ispart here{i} membership", f"{name} ispart there{i} membership"))
+            claims.append(dispute(f"{name} ispart here{i} membership", f"{name} ispart there{i} membership"))
             claims.append(say(f"{name} ispart nowhere membership", "kreacher").claim)
         elif shape == 2:
-            claims.append(collide(f"{name} isa repo type", f"{name} ispart docker type"))
+            claims.append(dispute(f"{name} isa repo type", f"{name} ispart docker type"))
         elif shape == 3:
             say(f"{name} ispart ring{i} membership")
             say(f"ring{i} ispart end{i} membership")
@@ -385,7 +396,7 @@ def world(concepts: int) -> list[Claim]:
             claims.append(say(f"ring{i} ispart other{i} membership", "kreacher").claim)
         else:
             say(f"{name} isa image deployment-type")
-            claims.append(collide(f"{name} isa repo type", f"{name} isa container type"))
+            claims.append(dispute(f"{name} isa repo type", f"{name} isa container type"))
     assert None not in claims
     return claims  # type: ignore[return-value]
 
@@ -440,8 +451,8 @@ def test_an_undone_run_of_many_mixed_decisions_restores_the_graph() -> None:
 def test_what_cannot_be_undone_is_reported_and_the_rest_is_undone() -> None:
     run = Run.objects.create(trigger="command", mode="auto")
     actor = Actor("festinger", Source.FESTINGER, run)
-    stuck = update(collide("gnommoweb isa repo type", "gnommoweb isa container type").pk, actor, "")
-    free = update(collide("kvasir isa service type", "kvasir isa image type").pk, actor, "")
+    stuck = update(dispute("gnommoweb isa repo type", "gnommoweb isa container type").pk, actor, "")
+    free = update(dispute("kvasir isa service type", "kvasir isa image type").pk, actor, "")
     store.retire(edge("gnommoweb", "type"), Actor("ron", Source.OPERATOR).attribute(""))
 
     report = undo_run(run.pk, OPERATOR, "odd run")
@@ -454,7 +465,7 @@ def test_what_cannot_be_undone_is_reported_and_the_rest_is_undone() -> None:
 def test_what_was_undone_before_the_run_is_undone_is_no_news() -> None:
     run = Run.objects.create(trigger="command", mode="auto")
     decision = update(
-        collide("gnommoweb isa repo type", "gnommoweb isa container type").pk, Actor("x", Source.FESTINGER, run), ""
+        dispute("gnommoweb isa repo type", "gnommoweb isa container type").pk, Actor("x", Source.FESTINGER, run), ""
     )
     undo(decision.pk, OPERATOR)
 

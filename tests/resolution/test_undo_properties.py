@@ -14,7 +14,7 @@ from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
 from resolution.intake.open_claims import rebase
 from resolution.models import Claim, Decision
-from tests.resolution.worlds import OPERATOR, dump, graph, rows, say
+from tests.arrange import OPERATOR, dump, graph, rows, say
 
 pytestmark = pytest.mark.django_db
 

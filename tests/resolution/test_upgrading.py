@@ -17,7 +17,7 @@ from resolution.consolidation.undoing import undo_consolidation
 from resolution.layers.memories import dispute
 from resolution.memories import service
 from resolution.models import Conflict, Run
-from tests.resolution.worlds import say
+from tests.arrange import say
 
 pytestmark = pytest.mark.django_db
 

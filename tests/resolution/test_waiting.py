@@ -5,29 +5,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.actors import Actor
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Conflict
 from resolution.views.queue_summary import waiting
-from tests.resolution.contests import contest, prefer, settle, stand
-from tests.resolution.deciding import dismiss
+from tests.arrange import contest, dismiss, prefer, settle, stand, teach, teach_both
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
 
 
-def dispute(concept: str, source: Source = Source.INFERRED) -> Claim:
-    said = Attribution("dobby", source, 1.0, timezone.now())
-    assert_fact(Triple(concept, "repo", "type", True), said)
-    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
-    assert claim is not None
-    return claim
-
-
 def test_where_nothing_waits_there_is_nothing_to_show() -> None:
-    dismiss(dispute("gnommoweb").pk, Actor("hermione", Source.OPERATOR), "")
+    dismiss(teach_both("gnommoweb", source=Source.INFERRED).pk, Actor("hermione", Source.OPERATOR), "")
 
     found = waiting()
 
@@ -36,8 +24,8 @@ def test_where_nothing_waits_there_is_nothing_to_show() -> None:
 
 def test_what_waits_is_counted_by_status_with_the_oldest() -> None:
     for number in range(4):
-        dispute(f"thing{number}")
-    dispute("kvasir", Source.GUTASK)
+        teach_both(f"thing{number}", source=Source.INFERRED)
+    teach_both("kvasir")
     Claim.objects.filter(concept__token="thing2").update(status="proposed")
     Conflict.objects.filter(concept__token="thing1").update(detected_at=timezone.now() - timedelta(days=2))
 
@@ -49,8 +37,8 @@ def test_what_waits_is_counted_by_status_with_the_oldest() -> None:
 
 def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
     for number in range(6):
-        dispute(f"thing{number}")
-    dispute("kvasir", Source.GUTASK)
+        teach_both(f"thing{number}", source=Source.INFERRED)
+    teach_both("kvasir")
 
     found = waiting().first
 
@@ -60,9 +48,8 @@ def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
 
 
 def test_of_a_ring_there_is_the_newcomer_alone() -> None:
-    said = Attribution("dobby", Source.INFERRED, 1.0, timezone.now())
-    assert_fact(Triple("kvasir", "odin", "type", True), said)
-    assert_fact(Triple("odin", "kvasir", "type", True), said)
+    teach("kvasir isa odin type", source=Source.INFERRED)
+    teach("odin isa kvasir type", source=Source.INFERRED)
 
     [ring] = waiting().first
 
@@ -71,7 +58,7 @@ def test_of_a_ring_there_is_the_newcomer_alone() -> None:
 
 
 def test_what_only_people_decide_waits_in_the_same_line() -> None:
-    stated = dispute("kvasir")
+    stated = teach_both("kvasir", source=Source.INFERRED)
     mount, wheel = stand("mount isa peek material"), settle("mount_material", "steel")
     conflict = contest("cross_layer", [mount, wheel])
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.urls import reverse
 
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage, new_database
 from tests.served.wire import RawUpstream

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 
 from festinger_site import backup
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.server import PROJECT, Served, make_url, manage, new_database
 from tests.small_disk import mount_small_disk
 from tests.standin import StandIn

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.learners import learning
+from tests.arrange import learning
 from tests.prompts import FORMATS, Turn
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage

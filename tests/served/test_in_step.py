@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests import waiting
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn

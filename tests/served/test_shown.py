@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.server import Served, manage, new_database
 from tests.served.test_mcp import call
 from tests.standin import StandIn

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 
 from tests import waiting
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.server import PROJECT, Served, free_port, manage, new_database
 from tests.standin import StandIn
 

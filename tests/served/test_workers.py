@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from festinger_site.launcher.scratch_instance import free_port
-from tests.learners import learn
+from tests.arrange import learn
 from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually

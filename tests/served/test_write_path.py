@@ -12,7 +12,7 @@ import pytest
 
 from standin.behaviours import SKY
 from tests import waiting
-from tests.learners import learn
+from tests.arrange import learn
 from tests.served.learning import headers_of, register_agents
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served

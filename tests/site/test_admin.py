@@ -7,15 +7,11 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.access import agent_tokens
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, Soas, Source
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.actors import Actor
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
-from tests.resolution.deciding import dismiss
-from tests.resolution.worlds import collide, facts
+from tests.arrange import dismiss, dispute, facts, teach
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +22,8 @@ def world(module_db: None) -> None:
     bootstrap.load_config()
     bootstrap.load_dimensions()
     for i in (7, 8):
-        say(f"thing{i}", "repo")
-        say(f"thing{i}", "container")
+        teach(f"thing{i} isa repo type")
+        teach(f"thing{i} isa container type")
         RecollectionEvent.objects.create(
             request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", enrich_ms=1.5,
             block=f"<recollection>\nthing{i}: [type] repo\n</recollection>", reasons={f"thing{i}": "recalled"},
@@ -43,11 +39,6 @@ def operator_login(world: None) -> Login:
     return Login(User.objects.create_superuser("operator"))
 
 
-def say(concept: str, parent: str) -> Claim | None:
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Triple(concept, parent, "type", True), said).claim
-
-
 def test_the_search_of_each_list_finds_the_rows_with_the_word_and_no_others(operator: Client) -> None:
     for name in ("dobby", "winky"):
         agent_tokens.create(name, "agent")
@@ -55,8 +46,8 @@ def test_the_search_of_each_list_finds_the_rows_with_the_word_and_no_others(oper
         Observation.objects.create(
             kind="concept", concept=name, digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now()
         )
-        say(name, "elf")
-        claim = say(name, "servant")
+        teach(f"{name} isa elf type")
+        claim = teach(f"{name} isa servant type").claim
         assert claim is not None
         dismiss(claim.pk, Actor("hermione", Source.OPERATOR), "no")
     words = {
@@ -113,7 +104,7 @@ def test_what_a_dimension_does_on_a_collision_is_for_operators_to_choose(operato
 
 
 def test_a_dimension_keeps_one_fact_again_only_while_no_concept_has_several(operator: Client) -> None:
-    claim = collide("kvasir ispart rust tech", "kvasir ispart lua tech")
+    claim = dispute("kvasir ispart rust tech", "kvasir ispart lua tech")
     path = f"/admin/memory/dimension/{claim.dim_id}/change/"
 
     told = operator.post(path, {"question": "", "on_collision": "keep_all"}, follow=True).content.decode()

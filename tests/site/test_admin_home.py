@@ -13,8 +13,6 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.domain.recall.saliency import saliency
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import (
     Config,
     Evidence,
@@ -28,8 +26,8 @@ from memory.models import (
     Source,
 )
 from proxy.models import LoopEvent
-from resolution.intake.assertions import assert_fact
-from resolution.models import Claim, Conflict, Decision, Run
+from resolution.models import Conflict, Decision, Run
+from tests.arrange import teach_both
 from tests.memory.semantic.said import said
 from tests.worlds import Login
 
@@ -78,14 +76,6 @@ def viewer_login(world: None) -> Login:
     return Login(person("viewer", *VIEWS))
 
 
-def dispute(concept: str, source: Source = Source.INFERRED) -> Claim:
-    said = Attribution("dobby", source, 1.0, timezone.now())
-    assert_fact(Triple(concept, "repo", "type", True), said)
-    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
-    assert claim is not None
-    return claim
-
-
 def named(token: str, count: int) -> Soas:
     counts = {"encounter_count": count, "conversation_count": 1}
     return Soas.objects.create(token=token, saliency=saliency(count), last_seen=timezone.now(), **counts)
@@ -121,8 +111,8 @@ def test_the_page_says_what_is_kept_of_what_is_said(operator: Client) -> None:
 
 def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Client) -> None:
     for number in range(6):
-        dispute(f"thing{number}")
-    first = dispute("kvasir", Source.GUTASK)
+        teach_both(f"thing{number}", source=Source.INFERRED)
+    first = teach_both("kvasir")
     Conflict.objects.filter(concept__token="thing0").update(detected_at=timezone.now() - timedelta(days=3))
 
     html = page(operator)
@@ -299,7 +289,7 @@ def test_loops_of_the_last_day_are_counted(operator: Client) -> None:
 
 
 def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
-    dispute("gnommoweb")
+    teach_both("gnommoweb", source=Source.INFERRED)
     kvasir = named("kvasir", 1_000)
 
     html = page(viewer)
@@ -317,7 +307,7 @@ def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
 
 
 def test_who_may_see_nothing_sees_an_empty_page(client: Client) -> None:
-    dispute("gnommoweb")
+    teach_both("gnommoweb", source=Source.INFERRED)
     client.force_login(person("guest"))
 
     html = page(client)
@@ -334,7 +324,7 @@ def test_the_page_opens_within_few_queries(
     Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
     Run.objects.create(trigger="api", mode="auto", status="done")
     for number in range(12):
-        dispute(f"thing{number}")
+        teach_both(f"thing{number}", source=Source.INFERRED)
         named(f"word{number}", 100)
 
     with django_assert_max_num_queries(QUERIES):

@@ -8,18 +8,14 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.http import HttpResponse
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Config, LanguageModel, Source
 from resolution.actors import Actor
 from resolution.decisions import undo
-from resolution.intake.assertions import assert_fact
-from resolution.models import Claim, DecidedTriple, Run
-from tests.resolution.deciding import dismiss, update
+from resolution.models import DecidedTriple, Run
+from tests.arrange import claim_of, dismiss, teach, teach_both, update
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -38,15 +34,6 @@ def world(module_db: None) -> None:
 @pytest.fixture(scope="module")
 def operator_login(world: None) -> Login:
     return Login(User.objects.create_superuser("operator"))
-
-
-def dispute(concept: str) -> Claim:
-    outcomes = [
-        assert_fact(Triple(concept, parent, "type", True), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
-        for parent in ("repo", "container")
-    ]
-    assert outcomes[1].claim is not None
-    return outcomes[1].claim
 
 
 def choose_a_model() -> None:
@@ -100,8 +87,8 @@ def test_beside_a_run_no_other_starts(operator: Client) -> None:
 
 
 def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
-    dismiss(dispute("gnommoweb").pk, OPERATOR, "")
-    dispute("kvasir")
+    dismiss(teach_both("gnommoweb").pk, OPERATOR, "")
+    teach_both("kvasir")
 
     shown = text(operator.get("/admin/resolution/conflict/", {"status": "all"}))
 
@@ -109,10 +96,8 @@ def test_what_waits_stands_before_what_was_decided(operator: Client) -> None:
 
 
 def test_a_ring_is_named_without_a_fact_that_stands(operator: Client) -> None:
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Triple("kvasir", "odin", "type", True), said)
-    ring = assert_fact(Triple("odin", "kvasir", "type", True), said).claim
-    assert ring is not None
+    teach("kvasir isa odin type")
+    ring = claim_of(teach("odin isa kvasir type"))
 
     shown = text(operator.get(ring.get_absolute_url()))
 
@@ -144,7 +129,7 @@ def test_a_viewer_looks_and_starts_no_run(client: Client) -> None:
 
 def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done", conflicts_seen=1, counts={"update": 1})
-    claim = dispute("gnommoweb")
+    claim = teach_both("gnommoweb")
     decision = update(claim.pk, Actor("resolver", Source.OPERATOR, run), "it moved")
     undoing = undo.undo(decision.pk, OPERATOR, "no, it has not")
 
@@ -168,7 +153,7 @@ def test_from_a_conflict_to_its_decisions_to_the_run_and_back(operator: Client) 
 
 
 def test_a_decided_triple_leads_to_its_decision(operator: Client) -> None:
-    decision = dismiss(dispute("gnommoweb").pk, OPERATOR, "noise")
+    decision = dismiss(teach_both("gnommoweb").pk, OPERATOR, "noise")
 
     answer = operator.get(f"/admin/resolution/decidedtriple/{DecidedTriple.objects.get().pk}/change/")
 
@@ -181,7 +166,7 @@ def test_lists_with_what_was_undone_open_within_few_queries(
     """The others are in ``test_pages_queries``."""
     run = Run.objects.create(trigger="api", mode="auto", status="done")
     for number in range(8):
-        decided = dismiss(dispute(f"thing{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
+        decided = dismiss(teach_both(f"thing{number}").pk, Actor("resolver", Source.OPERATOR, run), "no")
         if number % 2:
             undo.undo(decided.pk, OPERATOR)
 
@@ -193,7 +178,7 @@ def test_lists_with_what_was_undone_open_within_few_queries(
 @pytest.mark.parametrize(("model", "refused"), [("conflict", 405), ("run", 403), ("decision", 405)])
 def test_a_record_is_not_changed_by_hand(operator: Client, model: str, refused: int) -> None:
     run = Run.objects.create(trigger="api", mode="auto", status="done")
-    claim = dispute("gnommoweb")
+    claim = teach_both("gnommoweb")
     decision = dismiss(claim.pk, Actor("resolver", Source.OPERATOR, run), "no")
     key = {"conflict": claim.pk, "run": run.pk, "decision": decision.pk}[model]
 

@@ -13,18 +13,15 @@ from django.utils.html import escape
 
 from memory import bootstrap
 from memory.admin import base
-from memory.domain.types import Triple, TripleIds, whole_number
-from memory.graph.store import Attribution
+from memory.domain.types import TripleIds, whole_number
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake import quotas
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import CONFLICTS_MAX
-from tests.resolution.deciding import dismiss
-from tests.resolution.disputes import configure
+from tests.arrange import configure, dismiss, teach
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -48,10 +45,6 @@ def operator_login(world: None) -> Login:
     return Login(User.objects.create_superuser("hermione"))
 
 
-def say(concept: str, parent: str, dimension: str = "type", *, is_isa: bool = True) -> None:
-    assert_fact(Triple(concept, parent, dimension, is_isa), Attribution("dobby", Source.GUTASK, 1.0, timezone.now()))
-
-
 def take_all(client: Client, place: str, action: str, some: Any, **query: str) -> str:
     """Chooses one row, and then all of all pages; what is told."""
     chosen = {"action": action, "_selected_action": str(some.pk), "select_across": "1"}
@@ -66,7 +59,7 @@ def facts() -> list[Edge]:
 
 def test_of_many_facts_so_many_are_retired_and_the_rest_when_it_is_done_again(operator: Client) -> None:
     for i in range(MAX + 2):
-        say(f"thing{i}", "repo")
+        teach(f"thing{i} isa repo type")
 
     first = take_all(operator, "edge", "retire", facts()[0], flavour="isa")
     left = facts()
@@ -77,7 +70,7 @@ def test_of_many_facts_so_many_are_retired_and_the_rest_when_it_is_done_again(op
 
 
 def test_roots_do_not_keep_facts_from_being_retired(operator: Client) -> None:
-    say("thing", "repo")
+    teach("thing isa repo type")
 
     told = take_all(operator, "edge", "retire", facts()[0])
 
@@ -87,7 +80,7 @@ def test_roots_do_not_keep_facts_from_being_retired(operator: Client) -> None:
 def test_what_fails_late_leaves_retired_what_was_retired_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retirement, "PORTION", 2)
     for i in range(5):
-        say(f"thing{i}", "repo")
+        teach(f"thing{i} isa repo type")
     remember, last = rulings.remember, facts()[-1]
 
     def fail(agents: dict[TripleIds, set[str]], *args: Any) -> None:
@@ -151,7 +144,7 @@ def test_of_many_observations_so_many_are_tried_again(operator: Client) -> None:
 def test_the_count_of_open_conflicts_leads_to_exactly_these(operator: Client, dimension: str) -> None:
     for name, place in (("thing", dimension), ("other", "runs-on")):
         for parent in ("repo", "container", "tool"):
-            say(name, parent, place, is_isa=place == "type")
+            teach(f"{name} {'isa' if place == 'type' else 'ispart'} {parent} {place}")
     wanted = set(Claim.objects.filter(dim__token=dimension).values_list("conflict", flat=True))
 
     dimensions = operator.get("/admin/memory/dimension/").content.decode()
@@ -168,7 +161,7 @@ def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(
     configure(quota_conflicts_per_hour=1_000)
     monkeypatch.setattr(quotas, "CONFLICT_MEMBERS_MAX", 1_000)
     for i in range(CONFLICTS_MAX + 2):
-        say("thing", f"parent{i}")
+        teach(f"thing isa parent{i} type")
     dismiss(Claim.objects.latest("pk").pk, Actor("hermione", Source.OPERATOR), "")
     key = Soas.objects.get(token="thing").pk
 

@@ -16,16 +16,15 @@ from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, Source
 from resolution.actors import Actor
 from resolution.decisions.aliases import name_concept
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.assertions import Outcome
 from resolution.models import Claim
 from resolution.views import concept_detail
 from resolution.views.concept_detail import MEMBERS_MAX
-from tests.resolution.contests import contest, settle
+from tests import arrange
+from tests.arrange import contest, settle
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -47,9 +46,8 @@ def world(module_db: None) -> None:
 
 
 def say(text: str, agent: str = "dobby") -> Outcome:
-    subject, relation, parent, dimension = text.split()
-    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now(), evidence=f"{subject} is {parent}")
-    return assert_fact(Triple(subject, parent, dimension, relation == "isa"), said)
+    subject, _, parent, _ = text.split()
+    return arrange.teach(text, agent, evidence=f"{subject} is {parent}")
 
 
 def concept(token: str = "gnommoweb") -> Soas:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from festinger_site import home
-from festinger_site.management.commands.demo import Command, NotShown
+from festinger_site.management.commands.demo import Command, NotShown, prompt
 
 START_S, STOP_S = 240, 60
 TITLES = [
@@ -71,7 +71,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
         "  | gnommoweb is a repo.",
         "  | gnommoweb is part of Glitch University.",
         "  $ gutask iknowthat 'gnommoweb -isa container'",
-        "  (exit status 3)",
+        "  | (exit status 3)",
         "  | gnommoweb is a repo or container (disputed).",
         "  | gnommoweb is part of Glitch University.",
         "  | gnommoweb is a container (deployment-type).",
@@ -104,15 +104,15 @@ def test_an_interrupted_demo_leaves_nothing(demo, tmp_path):
     assert not started_below(tmp_path)
 
 
-class DeafModel:
-    """Receives every prompt without a block."""
+class Deaf:
+    """A Festinger whose prompts arrive without a block."""
 
-    url = "http://model.test"
-
-    def hears(self, message: str) -> str:
-        return message
+    def prompt(self, message: str) -> tuple[str, str]:
+        return f"curl -d '{message}'", message
 
 
 def test_a_step_that_does_not_show_what_it_should_is_a_failure():
-    with pytest.raises(NotShown, match="a <recollection> block should stand after"):
-        Command(stdout=StringIO()).prompt(DeafModel(), "Hello", expected=())
+    step = prompt("Restart kvasir.", "kvasir is a service")
+
+    with pytest.raises(NotShown, match="a line should begin with: <recollection>"):
+        Command(stdout=StringIO()).show(step, Deaf())

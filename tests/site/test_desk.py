@@ -17,8 +17,7 @@ from resolution import decisions
 from resolution.admin.conflicts import ConflictAdmin
 from resolution.decisions import undo
 from resolution.models import Claim, Decision, Run
-from tests.resolution.deciding import dismiss, update
-from tests.resolution.worlds import OPERATOR, collide, collide_with_retraction, facts, say, status
+from tests.arrange import OPERATOR, dismiss, dispute, dispute_by_forgetting, facts, say, status, update
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -47,15 +46,15 @@ def person(name: str, *permissions: str) -> User:
 
 
 def kinds(concept: str = "gnommoweb") -> Claim:
-    return collide(f"{concept} isa repo type", f"{concept} isa container type")
+    return dispute(f"{concept} isa repo type", f"{concept} isa container type")
 
 
 def places(concept: str = "kvasir") -> Claim:
-    return collide(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
+    return dispute(f"{concept} ispart turing runs-on", f"{concept} ispart bohr runs-on")
 
 
 def mixed(concept: str = "sleipnir") -> Claim:
-    return collide(f"{concept} isa horse role", f"{concept} ispart stable role")
+    return dispute(f"{concept} isa horse role", f"{concept} ispart stable role")
 
 
 def ring(name: str = "part") -> Claim:
@@ -298,7 +297,7 @@ def test_each_type_is_decided_each_way_and_undone(
 
 @pytest.mark.parametrize(("decision", "left"), [("dismiss", {"gnommoweb isa repo type"}), ("update", set())])
 def test_a_retraction_is_kept_or_taken_out(operator: Client, decision: str, left: set[str]) -> None:
-    claim = collide_with_retraction("gnommoweb isa repo type", evidence="forget that gnommoweb is a repo")
+    claim = dispute_by_forgetting("gnommoweb isa repo type", evidence="forget that gnommoweb is a repo")
 
     shown, listed = text(operator.get(page_of(claim))), text(operator.get(LIST))
     assert "new no longer: gnommoweb is a repo [type]" in shown
@@ -450,7 +449,7 @@ def test_an_unknown_conflict_is_said(operator: Client) -> None:
 
 
 def test_what_people_and_prompts_said_is_shown_as_text(operator: Client) -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type", evidence="<script>alert(1)</script>")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type", evidence="<script>alert(1)</script>")
 
     shown = content(operator.get(page_of(claim)))
 

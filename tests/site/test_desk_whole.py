@@ -10,8 +10,7 @@ from django.test import Client
 from memory import bootstrap
 from memory.models import Memory, MemoryLineage, Project
 from resolution.models import Conflict, Decision
-from tests.resolution.contests import contest, prefer, remember, settle, stand
-from tests.resolution.worlds import collide, facts
+from tests.arrange import contest, dispute, facts, prefer, remember, settle, stand
 from tests.site.test_desk import BULK, LIST, content, person, press, text, undo_button
 from tests.worlds import Login
 
@@ -62,7 +61,7 @@ def rows_of(client: Client, **filters: str) -> list[str]:
 
 
 def test_all_kinds_are_one_list_in_one_order_and_each_filter_shows_its_own(operator: Client) -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     across, story = layered(), asked()
 
     titles = rows_of(operator)
@@ -150,7 +149,7 @@ def test_a_question_is_answered_and_the_next_conflict_opens(operator: Client) ->
 
 
 def test_many_are_dismissed_at_once_and_undone_together(operator: Client) -> None:
-    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     conflicts = [layered(name) for name in ("mount", "frame")]
     seals = re.findall(r'name="selected" value="([^"]*)"', content(operator.get(LIST)))
     remember("nobody looks at this")

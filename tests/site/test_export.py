@@ -13,7 +13,7 @@ from django.test import AsyncClient
 from resolution import transfer
 from resolution.admin import transfer as transfer_page
 from resolution.transfer.interchange import format_header
-from tests.resolution.worlds import say
+from tests.arrange import say
 
 PAGE = "/admin/transfer/"
 

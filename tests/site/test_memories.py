@@ -23,8 +23,8 @@ from resolution.consolidation import night, upgrading
 from resolution.memories import service
 from resolution.memories.remarks import compose
 from resolution.models import Run
+from tests.arrange import say
 from tests.llm_server import LlmServer, llm
-from tests.resolution.worlds import say
 
 __all__ = ["llm"]
 

@@ -13,15 +13,12 @@ from django.utils import timezone
 
 from benchmarks import pages
 from memory import bootstrap
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Project, Soas, Source
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
-from resolution.intake.assertions import assert_fact
 from resolution.memories.project_state import settle
 from resolution.models import Claim, Run
-from tests.resolution.deciding import dismiss, update
+from tests.arrange import dismiss, teach, update
 
 pytestmark = pytest.mark.django_db
 
@@ -45,10 +42,9 @@ def rows_of_everything(first: int, last: int) -> None:
 
 
 def a_disputed_concept(name: str) -> Soas:
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
     for parent in ("repo", "container", f"parent-of-{name}"):
-        assert_fact(Triple(name, parent, "type", True), said)
-    assert_fact(Triple(f"part-of-{name}", name, "membership", False), said)
+        teach(f"{name} isa {parent} type")
+    teach(f"part-of-{name} ispart {name} membership")
     return Soas.objects.get(token=name)
 
 

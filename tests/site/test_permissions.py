@@ -20,8 +20,6 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.admin.settings import SHOWN
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
 from memory.models import (
     Agent,
     Config,
@@ -50,10 +48,9 @@ from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution import resolver
 from resolution.actors import Actor
 from resolution.decisions import retirement
-from resolution.intake.assertions import assert_fact
 from resolution.memories.project_state import settle
 from resolution.models import Candidate, Claim, Decision, Run
-from tests.resolution.deciding import dismiss
+from tests.arrange import dismiss, teach
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -81,11 +78,6 @@ class Address(NamedTuple):
     row: Model | None  # whose page it is
 
 
-def fact(concept: str, parent: str, agent: str = "dobby") -> Any:
-    said = Attribution(agent, Source.GUTASK, 1.0, timezone.now())
-    return assert_fact(Triple(concept, parent, "type", True), said)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def world(module_db: None) -> None:
     """A row of everything, so that every page has something to show and to change."""
@@ -94,8 +86,8 @@ def world(module_db: None) -> None:
     bootstrap.load_schedule()
     bootstrap.load_groups()
     for word in ("dobby", "winky", "kreacher"):
-        fact(word, "elf")
-        fact(word, "servant")
+        teach(f"{word} isa elf type")
+        teach(f"{word} isa servant type")
     decided = Claim.objects.get(concept__token="winky")
     dismiss(decided.pk, OPERATOR, "not so")
     retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")

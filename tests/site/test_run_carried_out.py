@@ -10,8 +10,8 @@ from memory import bootstrap
 from memory.models import Config
 from resolution import resolver
 from resolution.models import Decision, Run
+from tests.arrange import dispute, facts
 from tests.llm_server import LlmServer, llm
-from tests.resolution.worlds import collide, facts
 
 __all__ = ["llm"]
 
@@ -25,7 +25,7 @@ def test_a_real_run_is_asked_for_carried_out_and_taken_back(client: Client, llm:
     bootstrap.load_config()
     bootstrap.load_dimensions()
     Config.objects.filter(key="resolve_model_id").update(value=str(llm.model("ollama").pk))
-    collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     llm.answers(VERDICT)
 
     client.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})

@@ -14,7 +14,6 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
-from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Alias, Edge, LanguageModel, Source
 from memory.semantic.domain.scope import Scope, Speaker
@@ -22,11 +21,9 @@ from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.decisions.aliases import name_concept
-from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Decision, Run
+from tests.arrange import facts, forget, say, teach_both, update
 from tests.memory.semantic.said import remembered
-from tests.resolution.deciding import update
-from tests.resolution.worlds import facts, say, take_back
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -53,14 +50,6 @@ def viewer_login(world: None) -> Login:
     return Login(user)
 
 
-def dispute(concept: str) -> Claim:
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Triple(concept, "repo", "type", True), said)
-    claim = assert_fact(Triple(concept, "container", "type", True), said).claim
-    assert claim is not None
-    return claim
-
-
 def ended(**fields: Any) -> Run:
     return Run.objects.create(
         **{"trigger": "api", "mode": "auto", "status": "done", "ended_at": timezone.now()} | fields
@@ -70,7 +59,7 @@ def ended(**fields: Any) -> Run:
 def deciding(run: Run, *concepts: str) -> list[Decision]:
     """The run took the newcomer in each of these disputes."""
     actor = Actor("resolver: judge", Source.FESTINGER, run)
-    return [update(dispute(concept).pk, actor, "it moved") for concept in concepts]
+    return [update(teach_both(concept).pk, actor, "it moved") for concept in concepts]
 
 
 def of(run: Run, name: str = "change") -> str:
@@ -121,7 +110,7 @@ def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(
 
 
 def test_what_a_run_could_not_decide_is_shown_with_the_reason(operator: Client) -> None:
-    run, claim = ended(conflicts_seen=1, counts={"failed": 1}), dispute("gnommoweb")
+    run, claim = ended(conflicts_seen=1, counts={"failed": 1}), teach_both("gnommoweb")
     Claim.objects.filter(pk=claim.pk).update(run=run, attempts=1, last_error="No answer <in> time.")
 
     html = page(operator, of(run))
@@ -298,7 +287,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
 
 def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(operator: Client) -> None:
     say("gnommoweb isa repo type", "dobby")
-    take_back("gnommoweb isa repo type", "mallory")
+    forget("gnommoweb isa repo type", "mallory")
     name_concept("gnw", "gnommoweb", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
     memory = remembered("The cat of the office is called Momo.", Scope(Speaker("mallory"), None))
 

@@ -16,13 +16,11 @@ from pytest_django import DjangoAssertNumQueries
 from memory import bootstrap
 from memory.access import agent_tokens
 from memory.admin.settings import SHOWN
-from memory.domain.types import Triple
-from memory.graph.store import Attribution
-from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
+from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas
 from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted, find_range
-from resolution.intake.assertions import assert_fact
 from resolution.resolver import schedule as resolver_schedule
+from tests.arrange import teach
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -293,17 +291,12 @@ def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
 # --- dimensions ----------------------------------------------------------------------------------------
 
 
-def say(concept: str, parent: str, dimension: str = "type") -> None:
-    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now())
-    assert_fact(Triple(concept, parent, dimension, True), said)
-
-
 def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(
     operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ):
     for i in range(3):
-        say(f"thing{i}", "repo")
-    say("thing1", "container")
+        teach(f"thing{i} isa repo type")
+    teach("thing1 isa container type")
     dimension = Soas.objects.get(token="type")
 
     with django_assert_max_num_queries(QUERIES):
@@ -320,7 +313,7 @@ def test_a_dimension_is_listed_with_its_facts_and_open_conflicts(
     ("chosen", "listed"), [("", {"type"}), ("?facts=none", {"runs-on"}), ("?facts=all", {"type", "runs-on"})]
 )
 def test_a_dimension_without_facts_is_listed_where_it_is_asked_for(operator: Client, chosen: str, listed: set[str]):
-    say("gnommoweb", "repo")
+    teach("gnommoweb isa repo type")
 
     told = page(operator, f"/admin/memory/dimension/{chosen}")
 

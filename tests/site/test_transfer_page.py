@@ -18,7 +18,7 @@ from resolution.admin import transfer as transfer_page
 from resolution.models import Claim
 from resolution.transfer import uploads
 from resolution.transfer.uploads import Upload
-from tests.resolution.worlds import facts, say
+from tests.arrange import facts, say
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
@@ -19,30 +20,7 @@ from festinger_site.launcher.console import say
 from festinger_site.launcher.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
 
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
-WORD = "gnommoweb"
-SYSTEM = "You are a helpful agent."
-FOUR_MESSAGES = (
-    f"Please restart {WORD} tonight.",
-    f"Why is {WORD} so slow today?",
-    f"Show me the log of {WORD}.",
-    f"How much memory does {WORD} need?",
-)
-NEXT_MESSAGE = f"Write a test for {WORD}."
-VERDICT = {
-    "decision": "decompose",
-    "existing_dimension": "artifact-type",
-    "new_dimension": "deployment-type",
-    "reason": "a repo, deployed as a container",
-}
-KNOWN = (f"{WORD} is a repo.", f"{WORD} is part of Glitch University.")
-OTHER_WORD = "kvasir"
-STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
-ID_TIMEOUT_S = 10
-HTTP_TIMEOUT_S = 10
-
-STORED, CONFLICT = 0, 3  # gutask's exit statuses
-
-
+TIMEOUT_S = 10
 # Only an agent that can answer is asked: with a tool it can run gutask.
 SHELL = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}
 
@@ -52,46 +30,122 @@ class NotShown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """The stand-in's model ``echo``, behind Festinger at ``url``."""
+class Festinger:
+    """The temporary instance, in front of the stand-in's model ``echo``. Its methods return the command that a person
+    would type, and what that prints."""
 
     http: httpx.Client
     url: str
 
-    def hears(self, message: str) -> str:
-        """Send a user's message, and return what reached the model of it, with everything that was added."""
-        answer = self.http.post(f"{self.url}/api/chat", json=as_request(message))
-        answer.raise_for_status()
+    def prompt(self, message: str) -> tuple[str, str]:
+        """Send a user's message; what is printed is that message as it reached the model."""
+        messages = [{"role": "system", "content": "You are a helpful agent."}, {"role": "user", "content": message}]
+        body = {"model": "echo", "stream": False, "tools": [SHELL], "messages": messages}
+        answer = self.http.post(f"{self.url}/api/chat", json=body).raise_for_status()
         system, user = json.loads(answer.json()["message"]["content"])
-        if system != {"role": "system", "content": SYSTEM}:
-            raise NotShown(f"the system message should arrive unchanged, and is: {system}")
-        return str(user["content"])
+        if system != messages[0] or not user["content"].startswith(message):
+            raise NotShown(f"both messages should arrive, with a block after the second at most, and did: {user}")
+        shown = json.dumps(body).replace('"messages"', '\n    "messages"').replace('{"role"', '\n      {"role"')
+        return f"curl {self.url}/api/chat -d '{shown}'".replace(", \n", ",\n"), user["content"]
 
-    def wait_until_known(self, word: str) -> float:
-        """Wait until the word can be recalled or asked about; return the seconds. These requests count nothing."""
-        started = time.monotonic()
-        while time.monotonic() < started + ID_TIMEOUT_S:
+    def gutask(self, fact: str) -> tuple[str, str]:
+        done = subprocess.run(
+            [sys.executable, str(GUTASK), "iknowthat", fact],
+            env=os.environ | {"FESTINGER_URL": self.url, "FESTINGER_TOKEN": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = (done.stdout + done.stderr).rstrip()
+        return f"gutask iknowthat '{fact}'", f"{said}\n(exit status {done.returncode})"
+
+    def decide(self, verdict: dict[str, str]) -> tuple[str, str]:
+        [conflict] = self.http.get(f"{self.url}/conflicts", params={"status": "open"}).json()["items"]
+        url = f"{self.url}/conflicts/{conflict['id']}/resolve"
+        answer = self.http.post(url, json=verdict)
+        return f"curl {url} -d '{json.dumps(verdict)}'", f"HTTP status {answer.status_code}"
+
+    def wait_until_known(self, word: str) -> None:
+        """Wait until the word can be recalled or asked about. These requests count nothing."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < deadline:
             told = self.http.post(f"{self.url}/recollect", json={"text": f"Where is {word}?"}).json()
             if any(each["concept"] == word for each in told["concepts"]):
-                return time.monotonic() - started
+                return
             time.sleep(0.05)
-        raise NotShown(f"{word} should be known within about a second, and is not after {ID_TIMEOUT_S} s.")
+        raise NotShown(f"{word} should be known within about a second, and is not after {TIMEOUT_S} s.")
 
 
-def as_request(message: str) -> dict[str, Any]:
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": message}]
-    return {"model": "echo", "stream": False, "tools": [SHELL], "messages": messages}
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command. Each of ``expected`` must begin a line of what it prints, and ``known`` be a word for Festinger
+    soon after. ``title`` begins a section, ``text`` stands above the command."""
+
+    act: Callable[[Festinger], tuple[str, str]]
+    expected: tuple[str, ...] = ()
+    title: str = ""
+    text: str = ""
+    known: str = ""
 
 
-def as_curl(url: str, message: str) -> str:
-    """Return the request as a person would type it, with the messages on separate lines."""
-    body = (
-        json.dumps(as_request(message))
-        .replace('"messages"', '\n    "messages"')
-        .replace('{"role"', '\n      {"role"')
-        .replace(", \n", ",\n")
-    )
-    return f"curl {url}/api/chat -d '{body}'"
+def prompt(message: str, *expected: str, **more: Any) -> Step:
+    """A prompt; with ``expected``, a block must come with it."""
+    block = ("<recollection>", *expected, "</recollection>") if expected else (message,)
+    return Step(lambda festinger: festinger.prompt(message), block, **more)
+
+
+def teach(fact: str, status: int, **more: Any) -> Step:
+    return Step(lambda festinger: festinger.gutask(fact), (f"(exit status {status})",), **more)
+
+
+VERDICT = {
+    "decision": "decompose",
+    "existing_dimension": "artifact-type",
+    "new_dimension": "deployment-type",
+    "reason": "a repo, deployed as a container",
+}
+NEXT = "Write a test for gnommoweb."
+IS_PART = "gnommoweb is part of Glitch University."
+STEPS = (
+    prompt(
+        "Please restart gnommoweb tonight.",
+        title="1. A word it does not know",
+        text="Four prompts name gnommoweb. They pass as they are: nothing is known of it.",
+    ),
+    prompt("Why is gnommoweb so slow today?"),
+    prompt("Show me the log of gnommoweb."),
+    prompt("How much memory does gnommoweb need?", known="gnommoweb"),
+    prompt(
+        NEXT,
+        "? gnommoweb: no recollection. If this is a typo, ignore.",
+        "  gutask iknowthat 'gnommoweb -isa <parent>",
+        text="A word in four messages is worth a question, and the next prompt asks:",
+    ),
+    teach("gnommoweb -isa repo", 0, title="2. Teach it"),
+    teach("gnommoweb -ispart Glitch University", 0),
+    prompt(NEXT, "gnommoweb is a repo.", IS_PART, title="3. The next prompt carries it"),
+    teach("gnommoweb -isa container", 3, title="4. Contradict it"),
+    prompt(
+        NEXT,
+        "gnommoweb is a repo or container (disputed)",
+        IS_PART,
+        text="Nothing was overwritten. Until someone decides, prompts show both, marked as disputed:",
+    ),
+    Step(
+        lambda festinger: festinger.decide(VERDICT),
+        ("HTTP status 200",),
+        title="5. Decide it",
+        text="An operator decides, or a language model at night. Both facts are true, in finer dimensions.\n"
+        "(Operators use the admin, or a token. The demo runs with FESTINGER_TRUST_LOOPBACK=operator instead.)",
+    ),
+    prompt(NEXT, "gnommoweb is a container (deployment-type).", "gnommoweb is a repo (artifact-type).", IS_PART),
+    prompt("Note that kvasir is a service of Glitch University.", title="6. It learns by itself", known="kvasir"),
+    prompt(
+        "Restart kvasir, please.",
+        "kvasir is a service (glitch_university).",
+        text="Soon after, other prompts recall what this one stated:",
+    ),
+)
 
 
 class Command(BaseCommand):
@@ -115,109 +169,32 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def tell(self) -> None:
-        self.line("Starting a stand-in for Ollama, and Festinger with a temporary home.")
-        self.line("This takes half a minute ...")
-        started = time.monotonic()
-        with scratch() as url, httpx.Client(trust_env=False, timeout=HTTP_TIMEOUT_S) as http:
-            self.line(
-                f"... {time.monotonic() - started:.0f} s. The stand-in's model echo answers with the prompt it got:"
-            )
-            self.line("so we see what a model sees.")
-            self.story(Model(http, url))
-        self.title("Done")
+        self.line("Starting a stand-in for Ollama, and Festinger with a temporary home. This takes half a minute ...")
+        with scratch() as url, httpx.Client(trust_env=False, timeout=TIMEOUT_S) as http:
+            self.line("The stand-in's model echo answers with the prompt it got: so we see what a model sees.")
+            self.show_command(f"export FESTINGER_URL={url}")
+            for step in STEPS:
+                self.show(step, Festinger(http, url))
+        self.show_title("Done")
         self.line(f"Everything is stopped and removed. To use it with your own Ollama: {homes.RUN}")
 
-    def story(self, model: Model) -> None:
-        self.title("1. A word it does not know")
-        self.meet(model)
+    def show(self, step: Step, festinger: Festinger) -> None:
+        """Raises NotShown."""
+        if step.title:
+            self.show_title(step.title)
+        if step.text:
+            self.line(step.text)
+        command, printed = step.act(festinger)
+        self.show_command(command)
+        self.line(indent(printed, "  | ", lambda line: True))
+        for start in step.expected:
+            if not any(line.startswith(start) for line in printed.splitlines()):
+                raise NotShown(f"a line should begin with: {start}")
+        if step.known:
+            festinger.wait_until_known(step.known)
 
-        self.title("2. Teach it")
-        self.show_command(f"export FESTINGER_URL={model.url}")
-        self.gutask(model, f"{WORD} -isa repo", expected=STORED)
-        self.gutask(model, f"{WORD} -ispart Glitch University", expected=STORED)
-
-        self.title("3. The next prompt carries it")
-        self.prompt(model, NEXT_MESSAGE, expected=KNOWN)
-
-        self.title("4. Contradict it")
-        self.gutask(model, f"{WORD} -isa container", expected=CONFLICT)
-        self.line("Nothing was overwritten. Until someone decides, prompts show both, marked as disputed:")
-        disputed = f"{WORD} is a repo or container (disputed)"
-        self.prompt(model, NEXT_MESSAGE, expected=(disputed, KNOWN[1]))
-
-        self.title("5. Decide it")
-        self.line("An operator decides, or a language model at night. Both facts are true, in finer dimensions.")
-        self.line(
-            "(Operators use the admin, or a token. The demo runs with FESTINGER_TRUST_LOOPBACK=operator instead.)"
-        )
-        self.decide(model)
-        decided = (f"{WORD} is a container (deployment-type).", f"{WORD} is a repo (artifact-type).", KNOWN[1])
-        self.prompt(model, NEXT_MESSAGE, expected=decided)
-
-        self.title("6. It learns by itself")
-        self.show_command(as_curl(model.url, STATEMENT))
-        model.hears(STATEMENT)
-        waited = model.wait_until_known(OTHER_WORD)
-        self.line(f"Other prompts recall {waited:.1f} s later what this one stated:")
-        self.prompt(
-            model, f"Restart {OTHER_WORD}, please.", expected=(f"{OTHER_WORD} is a service (glitch_university).",)
-        )
-
-    def meet(self, model: Model) -> None:
-        self.line(f"Four prompts name {WORD}. The first of them:")
-        self.show_command(as_curl(model.url, FOUR_MESSAGES[0]))
-        for message in FOUR_MESSAGES:
-            heard = model.hears(message)
-            if not heard.startswith(message) or f"? {WORD}" in heard:
-                raise NotShown(f"a prompt about an unknown word should pass without a question: {heard}")
-        self.line("The model received all four, the later ones with what you had said of it in the earlier ones.")
-        self.line("Nothing else is known of it, but a word in four messages is worth a question.")
-        waited = model.wait_until_known(WORD)
-        self.line(f"It has its place in the vocabulary {waited:.1f} s later, and the next prompt asks:")
-        question = f"? {WORD}: no recollection. If this is a typo, ignore."
-        self.prompt(model, NEXT_MESSAGE, expected=(question, f"  gutask iknowthat '{WORD} -isa <parent>"))
-
-    def decide(self, model: Model) -> None:
-        [conflict] = model.http.get(f"{model.url}/conflicts", params={"status": "open"}).json()["items"]
-        url = f"{model.url}/conflicts/{conflict['id']}/resolve"
-        self.show_command(f"curl {url} -d '{json.dumps(VERDICT)}'")
-        answer = model.http.post(url, json=VERDICT)
-        if answer.status_code != httpx.codes.OK:
-            raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
-
-    def prompt(self, model: Model, message: str, *, expected: tuple[str, ...]) -> None:
-        """Send a prompt and show what the model received. Raises NotShown if an expected line is missing."""
-        heard = model.hears(message)
-        self.show_command(as_curl(model.url, message))
-        self.line("The model received the system message unchanged, and this message of the user:")
-        self.line(indent(heard, "  | ", lambda line: True))
-        said, _, block = heard.partition("\n\n<recollection>\n")
-        lines = block.splitlines()
-        if said != message or lines[-1:] != ["</recollection>"]:
-            raise NotShown("a <recollection> block should stand after the user's message, and does not.")
-        for start in expected:
-            if not any(line.startswith(start) for line in lines):
-                raise NotShown(f"a line of the block should read: {start}")
-
-    def gutask(self, model: Model, fact: str, *, expected: int) -> None:
-        self.show_command(f"gutask iknowthat '{fact}'")
-        done = subprocess.run(
-            [sys.executable, str(GUTASK), "iknowthat", fact],
-            env=os.environ | {"FESTINGER_URL": model.url, "FESTINGER_TOKEN": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.line(indent((done.stdout + done.stderr).rstrip(), "  | "))
-        self.line(f"  (exit status {done.returncode})")
-        if done.returncode != expected:
-            raise NotShown(f"gutask should end with exit status {expected}, not {done.returncode}.")
-
-    # --- the terminal ---
-
-    def title(self, text: str) -> None:
-        self.line("")
-        self.line(self.style.MIGRATE_HEADING(text))
+    def show_title(self, title: str) -> None:
+        self.line("\n" + self.style.MIGRATE_HEADING(title))
 
     def show_command(self, command: str) -> None:
         self.line(self.style.SUCCESS(f"  $ {command}"))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from standin.chat_completions import ChatCompletion, TextCompletion
-from standin.completion import Lines, chat_form, generate_form
+from standin.completion import GenerateLines, Lines
 from standin.messages import Message
 from standin.responses import Response
 from standin.speech import Chunk, Shape
@@ -22,8 +22,8 @@ END = {
 }
 CONTEXT = {"context": [1, 2, 3]}
 SHAPES: dict[str, Callable[[], Shape]] = {
-    "/api/chat": lambda: Lines(chat_form("llama3")),
-    "/api/generate": lambda: Lines(generate_form("llama3")),
+    "/api/chat": lambda: Lines("llama3"),
+    "/api/generate": lambda: GenerateLines("llama3"),
     "/v1/chat/completions": lambda: ChatCompletion("llama3", includes_usage=False),
     "/v1/completions": lambda: TextCompletion("llama3", includes_usage=False),
     "/v1/responses": lambda: Response({"model": "llama3"}),
