@@ -34,4 +34,4 @@ RUN chmod -R a+rX,go-w .
 USER 10001:10001
 EXPOSE 11435
 STOPSIGNAL SIGTERM
-CMD ["python", "-m", "festinger_site.launcher.programs", "proxy"]
+CMD ["python", "-m", "festinger_site.run.programs", "proxy"]

@@ -41,7 +41,7 @@ help:
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.
 run: $(VENV)/installed
-	@exec $(VENV)/bin/python -m festinger_site.launcher.launch
+	@exec $(VENV)/bin/python -m festinger_site.run.launch
 
 demo: $(VENV)/installed
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
@@ -123,11 +123,11 @@ $(VENV)/installed: requirements.txt requirements-encoder.txt
 	@$(find_python); $(call make_venv,$(VENV))
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
 	@$(VENV)/bin/python $(PIP_INSTALL) --require-hashes -r requirements.txt
-	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
+	@$(VENV)/bin/python -m festinger_site.dev.embedder_weights
 	@touch $@
 
 encoder: $(VENV)/installed
-	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
+	@$(VENV)/bin/python -m festinger_site.dev.embedder_weights
 
 $(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."

@@ -3,7 +3,7 @@
 
 import sys
 
-from festinger_site.launcher.manage import main
+from festinger_site.run.manage import main
 
 if __name__ == "__main__":
     main(sys.argv)

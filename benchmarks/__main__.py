@@ -48,7 +48,7 @@ from benchmarks import (
 from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
-from festinger_site.launcher.scratch_instance import Interrupted, stop_on_signals
+from festinger_site.dev.scratch_instance import Interrupted, stop_on_signals
 
 LATEST = Path(__file__).parent / "results" / "latest.json"
 OPTIONS = {

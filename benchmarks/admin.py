@@ -16,7 +16,7 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from benchmarks.records import administered_world
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 ROUNDS_OF = 5  # there are hundreds of pages
 QUERIES_MAX = 12

@@ -22,7 +22,8 @@ from benchmarks.plan import Plan
 from benchmarks.retrieval_scale import fill
 from benchmarks.servers import festinger, model
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import postgres_cluster
 
 BATCH = 100  # prompts before it; during it as many as fit
 TITLE = "a backup of {memories:,} memories and {episodes:,} messages, and a prompt of 2 KB meanwhile"

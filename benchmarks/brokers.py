@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.servers import is_listening
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 # Not the command on the path: Debian's changes the user, and with it the folders.
 RABBITMQ = "/usr/lib/rabbitmq/bin/rabbitmq-server"

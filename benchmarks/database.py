@@ -12,7 +12,8 @@ import psycopg
 from psycopg import sql
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import postgres_cluster
 
 COPIES = count(1)
 

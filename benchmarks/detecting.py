@@ -21,7 +21,7 @@ from benchmarks.database import fresh
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 CONCEPTS: Final = 100_000
 MEMORIES: Final = 10_000

@@ -21,7 +21,7 @@ from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from benchmarks.retrieval_weeks import read_weeks
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 if TYPE_CHECKING:
     from memory.semantic.encoder.encoder import Encoder

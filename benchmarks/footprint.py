@@ -30,8 +30,9 @@ from benchmarks.servers import MEGABYTE, model
 from benchmarks.statements import Statement, prompt
 from benchmarks.write_path import WAITING, say
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, scratch_instance, supervision
-from festinger_site.launcher.liveness_probe import health
+from festinger_site.dev import scratch_instance
+from festinger_site.run import postgres_cluster, supervision
+from festinger_site.run.liveness_probe import health
 
 PROMPTS, PROMPTS_A_ROUND = 1_000, 50
 EPISODES_MAX = 10_000
@@ -40,9 +41,9 @@ POLL_S = 0.02
 IDLE_S = 20.0  # until what a process loads in the background is there
 # The words of a command by which a process is told, the first that fits.
 KINDS = {
-    "proxy": "festinger_site.server.serve",
+    "proxy": "festinger_site.serve.serve",
     "worker": "worker",
-    "launcher": "festinger_site.launcher.launch",
+    "launcher": "festinger_site.run.launch",
 }
 START, ALL = "warm start", "all"
 ANSWERS, READY, TAUGHT, CPU = "answers s", "ready s", "taught s", "CPU s"
@@ -123,7 +124,7 @@ def launched(home: Path, upstream: str) -> Iterator[Launched]:
     scratch_instance.stop_on_signals()  # whoever is started while we ignore them would ignore them, too
     with home.with_name("launch.out").open("ab") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "festinger_site.launcher.launch"],
+            [sys.executable, "-m", "festinger_site.run.launch"],
             cwd=homes.PROJECT,
             env=scratch_instance.environment(home, port, upstream),
             stdin=subprocess.DEVNULL,

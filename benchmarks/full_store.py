@@ -34,7 +34,7 @@ from benchmarks.targets import DIRECT, WARM_UP
 from benchmarks.world import large_world
 from benchmarks.write_path import WritePath, write_path
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 AGENTS = 200
 MOST, OWN, OTHERS, RESENT = "of the one with a tenth", "of one with 10,000", "of all in turn", "resent"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from proxy.domain.formats.streams import EventFrames, Frames, LineFrames
+from proxy.formats.streams import EventFrames, Frames, LineFrames
 from tests.memory.domain.hostile import READERS
 from tests.proxy.loops import hostile
 

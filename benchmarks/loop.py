@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from festinger_site.launcher.scratch_instance import STOPPING, Interrupted, stop_on_signals
+from festinger_site.dev.scratch_instance import STOPPING, Interrupted, stop_on_signals
 
 T = TypeVar("T")
 

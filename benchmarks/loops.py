@@ -11,8 +11,8 @@ from statistics import median
 from benchmarks import prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from proxy.domain.config_schema import Detector
-from proxy.domain.formats.base import Part
+from proxy.config.schema import Detector
+from proxy.formats.base import Part
 from proxy.loops import LoopDetector, Tail
 from tests.proxy.loops import labelled
 from tests.proxy.loops.streams import LOOPING, RIGHT

@@ -25,10 +25,10 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import NOTHING, Block, ShownFact, render_block, render_facts
 from memory.domain.types import Message
 from memory.learning.reader import Reading, digest_message
-from proxy.domain.formats.base import Part, Prompt, Role
-from proxy.domain.prefixes import Thread
-from proxy.enrichment.beginnings import Beginnings
-from proxy.enrichment.blocks import Blocks, Version
+from proxy.formats.base import Part, Prompt, Role
+from proxy.formats.prefixes import PrefixDigests
+from proxy.prompts.beginnings import Beginnings
+from proxy.prompts.blocks import Blocks, Version
 
 MESSAGES = (20, 60)
 NAMES = 5  # that a message names and none before it
@@ -92,12 +92,12 @@ class Threads:
     def __init__(self, characters: int) -> None:
         self._rules = long_prompts.passage(Random(1), characters)
 
-    def of(self, number: int) -> Thread:
+    def of(self, number: int) -> PrefixDigests:
         texts = [f"You are agent {number}.\n{self._rules}"]
         texts += [f"What is said as number {index} of {number}." for index in range(length(number) - len(texts))]
         parts = [Part(role_of(index), text, index, index % 2 == 1) for index, text in enumerate(texts)]
         digests = [digest_message(Message(part.role, part.text)) for part in parts]
-        return Thread.of(Prompt("mock", parts, takes_top=True, is_stream=True), digests)
+        return PrefixDigests.of(Prompt("mock", parts, takes_top=True, is_stream=True), digests)
 
 
 def length(number: int) -> int:
@@ -109,7 +109,7 @@ def role_of(index: int) -> Role:
     return "system" if index == 0 else "user" if index % 2 else "assistant"
 
 
-def hold(blocks: Blocks, beginnings: Beginnings, thread: Thread, number: int, *, is_rebuilt: bool) -> None:
+def hold(blocks: Blocks, beginnings: Beginnings, thread: PrefixDigests, number: int, *, is_rebuilt: bool) -> None:
     """The conversation as it is remembered after its last turn."""
     beginnings.find_mentions(Cache(), thread.links, [reading(number, index) for index in range(len(thread.links))])
     for turn, index in enumerate(range(1, len(thread.links), 2)):
@@ -130,7 +130,7 @@ def reading(number: int, index: int) -> Reading:
     return Reading(b"", b"", role_of(index), "", edition=0, names=names)
 
 
-def times(name: str, blocks: Blocks, threads: Sequence[Thread], *, is_there: bool) -> dict[str, float]:
+def times(name: str, blocks: Blocks, threads: Sequence[PrefixDigests], *, is_there: bool) -> dict[str, float]:
     """In microseconds."""
     taken = []
     for thread in threads:

@@ -15,8 +15,8 @@ from benchmarks.client import HOST
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, SoasRow
 from memory.settings.registry import Tuning
-from proxy.domain.formats.base import PARTS_MAX
-from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES
+from proxy.formats.base import PARTS_MAX
+from proxy.formats.bounded_requests import JSON_MAX_BYTES
 
 BODY_MAX_BYTES = 4_100_000  # the server's FESTINGER_MAX_BODY_BYTES has to be this
 AT_ONCE = 16

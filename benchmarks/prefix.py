@@ -26,7 +26,7 @@ from benchmarks.loop import run
 from benchmarks.plan import TURNS, Plan
 from benchmarks.servers import Server, festinger, model, teach
 from memory.domain.recall.rendering import CLOSING, OPENING
-from proxy.domain.formats.base import GAP
+from proxy.formats.base import GAP
 
 CHARACTERS = 120_000
 PROCESSES = 3

@@ -22,7 +22,7 @@ from benchmarks.plan import Plan
 from benchmarks.retrieval_data import Asked, Line, Talk, make_talk
 from benchmarks.retrieval_weeks import read_weeks
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 FIRST = 10  # of what is found
 MINUTE_S = 60.0

@@ -25,7 +25,7 @@ from benchmarks.database import fresh
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 FIRST, WORDS = 30, 100_000  # ranks of words, the n-th n times rarer than the first: stop words are not searched for
 SPEAKERS = 500  # besides the one who has said half of it, and

@@ -19,7 +19,8 @@ from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.database import fresh
 from benchmarks.prompts import FACTS
 from festinger_site import home as homes
-from festinger_site.launcher import programs, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import programs
 
 READY_S = 180  # a large world takes its time
 LOOK_AGAIN_S = 0.01

@@ -18,7 +18,7 @@ from benchmarks import servers
 from benchmarks.client import HOST
 from benchmarks.database import fresh, prepared_home
 from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, Misuse, drive
-from festinger_site.launcher.scratch_instance import Interrupted, standin, stop_on_signals
+from festinger_site.dev.scratch_instance import Interrupted, standin, stop_on_signals
 
 REQUESTS = 10_000
 WARM_UP = 200  # of each kind: pools, caches and the allocator's own stock fill up

@@ -22,7 +22,7 @@ from benchmarks.database import fresh
 from benchmarks.peers.stores import STYLE_BY_DEFAULT
 from benchmarks.replacing_data import TimedMessage
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 from memory.domain.voices import name_unregistered
 
 AGENT: Final = "bench"  # as it names itself

@@ -29,7 +29,7 @@ from benchmarks.prefix import BLOCK, LAST, PLACED
 from benchmarks.prompts import says
 from benchmarks.servers import Server, festinger, model
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 from memory.settings.registry import defaults
 
 RECALL = "UPDATE config SET value = %s WHERE key = 'recall_current'"

@@ -64,10 +64,10 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.domain.types import SoasRow
     from memory.learning.heard import compose_heard
     from proxy.access.caller import Caller
-    from proxy.authorship.relayed import RelayedAnswers
-    from proxy.domain.config_schema import Loops
-    from proxy.domain.formats import FORMATS
-    from proxy.enrichment.dry_run import run_dry
+    from proxy.config.schema import Loops
+    from proxy.formats import FORMATS
+    from proxy.prompts.dry_run import run_dry
+    from proxy.speakers.relayed import RelayedAnswers
 
     cache = Cache(loaded_at=1.0)
     for number, word in enumerate(KNOWN, 1):

@@ -29,7 +29,8 @@ from benchmarks.database import fresh, prepared_home
 from benchmarks.servers import model, running
 from benchmarks.write_path import program
 from festinger_site import home as homes
-from festinger_site.launcher import programs, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import programs
 
 PRODUCT: Final = ("memory", "proxy", "resolution", "festinger_site")
 MEMORY: Final = ("memory",)

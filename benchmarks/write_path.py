@@ -20,7 +20,8 @@ from benchmarks.loop import run
 from benchmarks.servers import UNBOUNDED, Server, festinger, model, teach
 from benchmarks.statements import Statement, prompt
 from festinger_site import home as homes
-from festinger_site.launcher import programs, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import programs
 
 PATIENCE_S = 300
 LOOK_AGAIN_S = 0.05

@@ -19,8 +19,8 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
-from festinger_site.server.prompt_handler import answer_prompt, read_body  # noqa: E402
-from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
+from festinger_site.serve.prompt_handler import answer_prompt, read_body  # noqa: E402
+from festinger_site.serve.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
@@ -31,9 +31,9 @@ from proxy.access.guard import Guard  # noqa: E402
 from proxy.access.scopes import Permission, require, require_own_name  # noqa: E402
 from proxy.api.endpoint import ENDPOINTS, find_endpoint  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
-from proxy.domain.formats import FORMATS  # noqa: E402
-from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
+from proxy.formats import FORMATS  # noqa: E402
+from proxy.formats.json_text import is_heavy  # noqa: E402
 from proxy.mcp import PATHS as MCP_PATHS  # noqa: E402
 from proxy.mcp import Server  # noqa: E402
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send  # noqa: E402

@@ -14,12 +14,13 @@ from django.db import DatabaseError
 
 from festinger_site import home as homes
 from festinger_site import settings
+from festinger_site.dev import embedder_weights
 from festinger_site.environment import find_misspelled
-from festinger_site.launcher import embedder_weights, home_locks, preflight
-from festinger_site.launcher.liveness_probe import health
-from festinger_site.launcher.manage import use_postgres
-from festinger_site.launcher.postgres_account import PostgresFailed
-from festinger_site.launcher.preflight import LaunchFailed
+from festinger_site.run import home_locks, preflight
+from festinger_site.run.liveness_probe import health
+from festinger_site.run.manage import use_postgres
+from festinger_site.run.postgres_account import PostgresFailed
+from festinger_site.run.preflight import LaunchFailed
 from memory.access.key_encryption import find_undecryptable
 from memory.db.connections import fetch_rows
 from memory.domain.formatting import format_count

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from memory.settings.grammar import Takes, describe_mistake
-from proxy.domain.config_schema import Address, BodyBytes
+from proxy.config.schema import Address, BodyBytes
 
 FERNET_KEY_BYTES: Final = 32
 # Container platforms mount secrets as files: NAME_FILE names one that holds the value of NAME.

@@ -4,7 +4,7 @@
     encryption_keys         encrypt the API keys of language models (memory/access/key_encryption.py)
     postgres/               the embedded database's files, or a link to them (launcher/postgres_account.py)
     run/                    sockets, where their path is short enough
-    config.yaml             what operators may change while it runs (proxy/config_file.py)
+    config.yaml             what operators may change while it runs (proxy/config/file.py)
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     backups/                what was backed up at night, or before an upgrade (backup.py)
     reserve                 deleted when the disk is full (launcher/reserve.py)

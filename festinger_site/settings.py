@@ -1,5 +1,5 @@
 """Django's settings, from the environment only. Settings that operators change while Festinger runs are in
-``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
+``config.yaml`` (proxy/config/schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from festinger_site import VERSION as VERSION
 from festinger_site import home
 from festinger_site.environment import read_environment
 from festinger_site.theme import UNFOLD as UNFOLD  # the admin's
-from proxy.domain.config_schema import BODY_MAX_BYTES
+from proxy.config.schema import BODY_MAX_BYTES
 
 ENVIRONMENT = read_environment()
 PROJECT = home.PROJECT
@@ -26,12 +26,12 @@ FESTINGER_TRUST_LOOPBACK = ENVIRONMENT.FESTINGER_TRUST_LOOPBACK
 FESTINGER_REQUIRE_TOKEN = ENVIRONMENT.FESTINGER_REQUIRE_TOKEN
 FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
 FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
-# If these two are set, they take precedence over config.yaml (proxy/config_file.py).
+# If these two are set, they take precedence over config.yaml (proxy/config/file.py).
 FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
 FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
 # A name, not an import: memory calls models of Festinger's own upstream, and must not import the proxy.
-UPSTREAM_URL = "proxy.config_file.upstream_url"
+UPSTREAM_URL = "proxy.config.file.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key")
@@ -63,7 +63,7 @@ INSTALLED_APPS = [
     "proxy",
 ]
 
-# Names of our own, which never go to the upstream (proxy/domain/headers.py), on the one path that needs them: cookies
+# Names of our own, which never go to the upstream (proxy/upstream/headers.py), on the one path that needs them: cookies
 # are not bound to a port, and other programs of this machine would get them, too.
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
@@ -72,8 +72,8 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 # For the admin and Festinger's own endpoints; prompts pass none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
-    "festinger_site.server.middleware.restrict_pages",
-    "festinger_site.server.middleware.json_method_not_allowed",
+    "festinger_site.serve.middleware.restrict_pages",
+    "festinger_site.serve.middleware.json_method_not_allowed",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "festinger_site.server.middleware.redirect_lost_post",
+    "festinger_site.serve.middleware.redirect_lost_post",
 ]
 
 # The id of this Festinger in a Via header; the same in all its processes.
@@ -147,13 +147,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "in a line": {"()": "festinger_site.server.log_format.InALine"},
-        "named": {"()": "festinger_site.server.log_format.NameRequest"},
-        "task in a line": {"()": "festinger_site.server.log_format.TaskInALine"},
+        "in a line": {"()": "festinger_site.serve.log_format.InALine"},
+        "named": {"()": "festinger_site.serve.log_format.NameRequest"},
+        "task in a line": {"()": "festinger_site.serve.log_format.TaskInALine"},
     },
     "formatters": {
-        "text": {"()": "festinger_site.server.log_format.FactsFormatter"},
-        "json": {"()": "festinger_site.server.log_format.JsonFormatter"},
+        "text": {"()": "festinger_site.serve.log_format.FactsFormatter"},
+        "json": {"()": "festinger_site.serve.log_format.JsonFormatter"},
     },
     "handlers": {
         "stderr": {

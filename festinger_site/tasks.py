@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from festinger_site.backup import BackupFailed, back_up, delete_old, name_backup
+from festinger_site.care.backup import BackupFailed, back_up, delete_old, name_backup
 from memory.db.locks import try_job_lock
 from memory.models import Config, NotificationEvent
 from memory.notifications.outbox import Notice, announce

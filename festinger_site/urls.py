@@ -6,8 +6,8 @@ from django.views.generic import RedirectView
 
 from proxy.api.routes import api
 
-handler404 = "festinger_site.server.error_views.not_found"
-handler500 = "festinger_site.server.error_views.server_error"
+handler404 = "festinger_site.serve.error_views.not_found"
+handler500 = "festinger_site.serve.error_views.server_error"
 
 admin.autodiscover()
 

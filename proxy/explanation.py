@@ -32,10 +32,10 @@ from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
 from proxy.access.caller import Caller
-from proxy.config_file import environment, read_file
-from proxy.domain.formats import FORMATS, guess_path
-from proxy.domain.formats.streams import parse_object
-from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
+from proxy.config.file import environment, read_file
+from proxy.formats import FORMATS, guess_path
+from proxy.formats.streams import parse_object
+from proxy.prompts.dry_run import DryRun, Lesson, run_dry
 from resolution.intake.assertions import Outcome
 from resolution.memories.reading import foresee as foresee_memories
 from resolution.workers.observations import foresee

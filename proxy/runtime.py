@@ -21,15 +21,15 @@ from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy.access.projects import NamedProjects
-from proxy.config_file import SettingsFile, environment
-from proxy.domain.config_schema import Rules
-from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
-from proxy.enrichment.note_states import STANDING, NoteFollower
-from proxy.enrichment.pipeline import Enricher
-from proxy.enrichment.plan import Planner
-from proxy.enrichment.prompt_search import PromptSearch
+from proxy.config.file import SettingsFile, environment
+from proxy.config.schema import Rules
 from proxy.loops.guard import BreakerTrip, LoopGuard
+from proxy.prompts.block_log import InjectionFollower, InjectionLog
+from proxy.prompts.blocks import Blocks
+from proxy.prompts.enricher import Enricher
+from proxy.prompts.note_states import STANDING, NoteFollower
+from proxy.prompts.plan import Planner
+from proxy.prompts.search import PromptSearch
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream

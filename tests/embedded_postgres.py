@@ -28,7 +28,7 @@ PROCESS = os.getpid()
 
 def pytest_configure(config: pytest.Config) -> None:
     from festinger_site import home
-    from festinger_site.launcher import postgres_cluster
+    from festinger_site.run import postgres_cluster
     from tests import prepared_postgres
 
     prepared_postgres.shared_folder()  # made by the process that starts the others, so that they inherit it
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def remove_home() -> None:
     if os.getpid() != PROCESS:  # a fork that a test made
         return
-    from festinger_site.launcher import postgres_cluster
+    from festinger_site.run import postgres_cluster
 
     postgres_cluster.remove(HOME)
     for server in SERVERS:

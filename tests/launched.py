@@ -14,7 +14,7 @@ import httpx
 import psutil
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, supervision
+from festinger_site.run import postgres_cluster, supervision
 
 # Patience, on a machine that may have much else to do: the first start makes a database and loads the dictionary.
 START_S = 180
@@ -28,7 +28,7 @@ class Run:
         self.home, self.port, self.log = home, port, log
         with self.log.open("wb") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "festinger_site.launcher.launch"],
+                [sys.executable, "-m", "festinger_site.run.launch"],
                 cwd=homes.PROJECT,
                 env=environment(home, FESTINGER_PORT=str(port), **more),
                 stderr=said,

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import psycopg
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
+from festinger_site.run import postgres_cluster
 from memory.semantic.encoder.model_file import FOLDER
 
 PREPARED = "festinger_prepared"  # the database's name, in the cluster and in its copies

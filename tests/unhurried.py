@@ -13,6 +13,6 @@ class Unhurried(AppConfig):
     name = "tests.unhurried"
 
     def ready(self) -> None:
-        from proxy.enrichment.prompt_search import PromptSearch
+        from proxy.prompts.search import PromptSearch
 
         PromptSearch.__init__.__kwdefaults__["deadline_ms"] = 2_000

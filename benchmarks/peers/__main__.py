@@ -19,7 +19,7 @@ from benchmarks.figures import Figures
 from benchmarks.peers import installed, recall, speed
 from benchmarks.peers.stores import STORES
 from benchmarks.weeks import FOLDER, WeekMistake, read_weeks
-from festinger_site.launcher.scratch_instance import Interrupted, stop_on_signals
+from festinger_site.dev.scratch_instance import Interrupted, stop_on_signals
 
 LATEST: Final = Path(__file__).parent.parent / "results" / "peers.json"
 ROUNDS, EARLIER = 10, 10_000

@@ -14,7 +14,7 @@ import orjson
 from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.servers import Server, running
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 VENV: Final = homes.PROJECT / ".venv-peers"
 PYTHON: Final = VENV / "bin" / "python"

@@ -30,7 +30,7 @@ from benchmarks.prompts import post, says
 from benchmarks.servers import Server, festinger, forwarder
 from benchmarks.throughput import CONNECTIONS, rate
 from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
+from festinger_site.dev import scratch_instance
 
 DIRECT, DIRECT_COMPLETIONS = "direct", "direct, OpenAI's"
 FORWARDER, FESTINGER, ENGRAM, LITELLM, PORTKEY = "bare forwarder", "Festinger", "engram-proxy", "LiteLLM", "Portkey"

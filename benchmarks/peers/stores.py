@@ -24,7 +24,8 @@ from benchmarks.servers import Server, festinger
 from benchmarks.weeks import Given, holds
 from benchmarks.write_path import program
 from festinger_site import home as homes
-from festinger_site.launcher import programs, scratch_instance
+from festinger_site.dev import scratch_instance
+from festinger_site.run import programs
 from memory.settings.registry import defaults
 
 PATIENCE_S: Final = 120

@@ -17,7 +17,7 @@ from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
 from memory.semantic.domain.scope import Scope, Speaker
 from proxy.access.persons import clean_person, find_person
-from proxy.domain.headers import AUTHORIZATION
+from proxy.upstream.headers import AUTHORIZATION
 
 HeaderMap = Mapping[bytes, bytes]
 # Why none of the tokens that a request brings counts; unknown_yet: this process has not reached Postgres yet.

@@ -9,8 +9,8 @@ from django.conf import settings
 from memory.cache.state import Cache
 from memory.semantic.domain.scope import Scope
 from proxy.access.caller import NO_SUCH_PROJECT, Caller, choose_project, has_own_token, may_name
-from proxy.domain.headers import Headers, filter_for_upstream
 from proxy.errors import DatabaseAway, ForwardingLoop, NotAllowed, ProxyError
+from proxy.upstream.headers import Headers, filter_for_upstream
 
 Permission = Literal["agent", "operator"]
 INSTANCE: Final = settings.INSTANCE.encode()

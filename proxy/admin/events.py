@@ -22,7 +22,7 @@ from memory.domain.formatting import format_count
 from memory.domain.timing import FIRST_DATED
 from memory.models import Config, Observation
 from memory.models.messages import DIGEST_BYTES
-from proxy.domain.formats import FORMATS
+from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import SHOWN, FeedFilter, ids_of

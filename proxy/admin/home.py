@@ -22,9 +22,9 @@ from memory.templatetags.times import ago
 from proxy import runtime
 from proxy.access.login import count_failures
 from proxy.admin import retention
-from proxy.config_file import read_rules
-from proxy.domain.changelog import find_actions
-from proxy.domain.config_schema import list_ignored
+from proxy.admin.changelog import find_actions
+from proxy.config.file import read_rules
+from proxy.config.schema import list_ignored
 from proxy.health.checks import NOTE, OK, find_worst, run_checks, summarise
 from proxy.health.facts import collect_in_thread, collect_outside
 from proxy.models import HourlyFigures, LoopEvent

@@ -16,9 +16,9 @@ from memory.domain.statement import PERSON_MAX
 from memory.models import Agent, Project
 from proxy import runtime
 from proxy.access.caller import impersonate
-from proxy.domain.formats import FORMATS
-from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.explanation import Explanation, Untriable, explain_in_server, read_body
+from proxy.formats import FORMATS
+from proxy.prompts.dry_run import TEXT_PATH, write_prompt
 from proxy.telemetry.live_feed import ids_of
 
 TEXT_MAX: Final = 1_000_000  # characters

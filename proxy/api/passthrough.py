@@ -117,7 +117,7 @@ def changes_models(scope: AsgiScope) -> bool:
 
 def target(scope: Mapping[str, Any]) -> str:
     """Return path and query as the client sent them, still encoded."""
-    sent: bytes = scope.get("target", b"")  # festinger_site/server/http_protocol.py leaves it there
+    sent: bytes = scope.get("target", b"")  # festinger_site/serve/http_protocol.py leaves it there
     if sent.startswith(b"/"):
         return sent.decode("latin-1")
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")

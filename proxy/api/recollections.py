@@ -19,11 +19,11 @@ from proxy.api import endpoint
 from proxy.api.endpoint import OpenOutput, Tool
 from proxy.api.memories import OnBehalfOf, PersonIn
 from proxy.api.visibility import sees_words_of
-from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
-from proxy.enrichment.prompt_search import describe_given
-from proxy.enrichment.request_records import is_request_of
 from proxy.errors import DatabaseAway, NotFound
 from proxy.explanation import run_in_server
+from proxy.prompts.dry_run import TEXT_PATH, write_prompt
+from proxy.prompts.records import is_request_of
+from proxy.prompts.search import describe_given
 
 LISTED_MAX: Final = 20  # statements that were kept out, and requests to forget
 

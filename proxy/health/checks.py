@@ -15,7 +15,7 @@ from memory.domain.formatting import format_count, format_duration
 from memory.semantic.vectors.condition import read_condition
 from proxy.health.facts import COUNTED_MAX, DATABASE, NOTHING, RUNNING, SERVER, Facts, Needs
 
-# A pulse comes every 10 s, later on a busy machine (festinger_site/launcher/liveness_probe.py).
+# A pulse comes every 10 s, later on a busy machine (festinger_site/run/liveness_probe.py).
 LATE_S: Final = 45.0
 SILENT_S: Final = 120.0
 # What is said is learned within a second: what has been due for so long waits for somebody.
@@ -23,7 +23,7 @@ OVERDUE_S: Final = 60.0
 STUCK_S: Final = 600.0
 CLOCKS_DIFFER_S: Final = 5.0
 DAY_S: Final = 86_400.0
-NEARLY_FULL_BYTES: Final = 100_000_000  # little more than the reserve (festinger_site/launcher/reserve.py)
+NEARLY_FULL_BYTES: Final = 100_000_000  # little more than the reserve (festinger_site/run/reserve.py)
 WAKE_UPS_MAX: Final = 100  # that wait although a worker takes them
 ERROR_MAX: Final = 300  # characters of what others say
 LOG: Final = "{0}.log (in the folder log of Festinger's home, or docker compose logs {0})"

@@ -30,8 +30,8 @@ from memory.semantic.vectors.condition import CONDITION
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy.access.scopes import VIA
-from proxy.config_file import RulesMistakes, read_file, upstream_url
-from proxy.domain.config_schema import list_ignored
+from proxy.config.file import RulesMistakes, read_file, upstream_url
+from proxy.config.schema import list_ignored
 from proxy.errors import ProxyError
 from proxy.models import Injection
 from proxy.upstream.client import Upstream

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from proxy.domain.formats.base import Part, Role
+from proxy.formats.base import Part, Role
 from proxy.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
 
 # Not orjson: models write raw line breaks into strings, and text after the object, which only this decoder accepts.

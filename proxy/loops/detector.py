@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proxy.domain.config_schema import Detector
-from proxy.domain.formats.base import Part
+from proxy.config.schema import Detector
+from proxy.formats.base import Part
 from proxy.loops.calls import unfold_scratchpad
 from proxy.loops.near_duplicates import ContentWords, name_different_items
 from proxy.loops.replies import Reply

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from random import getrandbits
 from typing import Final, NamedTuple
 
-from proxy.domain.config_schema import Loops
-from proxy.domain.formats.base import Edit, Prompt
-from proxy.domain.prefixes import find_spot
+from proxy.config.schema import Loops
+from proxy.formats.base import Edit, Prompt
+from proxy.formats.prefixes import find_spot
 from proxy.loops import mitigations
 from proxy.loops.detector import Loop, LoopDetector
 from proxy.loops.mitigations import Intervention

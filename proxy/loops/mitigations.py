@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proxy.domain.config_schema import Mitigations
+from proxy.config.schema import Mitigations
 from proxy.loops.detector import Loop, LoopKind
 from proxy.loops.outputs import BREAKER
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.domain.formats.base import ToolCall
+from proxy.formats.base import ToolCall
 from proxy.loops.calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 from proxy.loops.normalization import canonicalize, fold, join_lines, split_ids, without_times
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from proxy.domain.formats.base import Part
+from proxy.formats.base import Part
 from proxy.loops import near_duplicates
 from proxy.loops.near_duplicates import ContentWords
 from proxy.loops.normalization import dump_sorted, fold

@@ -9,7 +9,7 @@ from memory.domain.forgetting import cut_requests, find_requests
 from memory.domain.secrets.redaction import mask_secrets
 from memory.graph import retention
 from memory.recall.mentions import MaybeReading
-from proxy.domain.formats.base import Part
+from proxy.formats.base import Part
 from proxy.models import RecollectionEvent
 
 KEPT_MAX: Final = 2_000  # characters

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from proxy.domain.headers import Headers
+from proxy.upstream.headers import Headers
 
 AsgiScope = dict[str, Any]
 Event = Mapping[str, Any]

@@ -9,8 +9,8 @@ from aiohttp import encode_basic_auth
 from yarl import URL
 
 from memory.db.connections import first_line
-from proxy.domain.headers import AUTHORIZATION, Headers
 from proxy.errors import UpstreamUnreachable
+from proxy.upstream.headers import AUTHORIZATION, Headers
 from proxy.upstream.transport import TRANSPORT_ERRORS, Answer, Body, Request, Transport
 
 logger = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import orjson
 
 from memory import bounds
-from proxy.domain.formats import error_body
-from proxy.domain.headers import filter_for_client
 from proxy.errors import BodyTooLarge, ProxyError
+from proxy.formats import error_body
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
+from proxy.upstream.headers import filter_for_client
 from proxy.upstream.transport import TRANSPORT_ERRORS, Answer
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.http import HttpProcessingError, RawResponseMessage, StreamWriter
 from yarl import URL
 
-from proxy.domain.headers import Headers
+from proxy.upstream.headers import Headers
 from proxy.upstream.keepalive import notice_vanished
 
 KEEP_ALIVE_S = 60.0

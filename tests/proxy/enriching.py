@@ -16,12 +16,12 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.access.caller import Caller
-from proxy.domain.config_schema import Loops
-from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.pipeline import Enriched, Enricher
-from proxy.enrichment.plan import Planner
-from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
+from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard
+from proxy.prompts.blocks import Blocks
+from proxy.prompts.enricher import Enricher, Outcome
+from proxy.prompts.plan import Planner
+from proxy.prompts.search import PromptSearch, RelatedFinder
 from proxy.telemetry.events import Events
 from tests.steps import count_steps
 
@@ -74,7 +74,7 @@ class Enriching:
         ids = [self.cache.soas_by_token[word].id for word in (concept, parent, "type")]
         self.cache.put_edges(ids[0], [EdgeRow(*ids, True, 0.9, "gutask", None)])
 
-    def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Enriched:
+    def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Outcome:
         """Return what becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
         caller = replace(DOBBY, restrictions=off or {}, project=self.project)

@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block
-from proxy.domain.prefixes import Thread, digest_words
-from proxy.enrichment import blocks as bounds
-from proxy.enrichment.blocks import ANSWERS_MAX, PLACE_BYTES, VERSIONS_MAX, Blocks, Injection, Version
+from proxy.formats.prefixes import PrefixDigests, digest_words
+from proxy.prompts import blocks as bounds
+from proxy.prompts.blocks import ANSWERS_MAX, PLACE_BYTES, VERSIONS_MAX, Blocks, Injection, Version
 from tests.proxy.threads import thread
 
 NOW = 1_800_000_000.0
 ASKED = thread(("user", "hello"))
 
 
-def answered(answer: str) -> Thread:
+def answered(answer: str) -> PrefixDigests:
     return thread(("user", "hello"), ("assistant", answer), ("user", "so?"))
 
 
-def text_of(blocks: Blocks, asked: Thread) -> str | None:
+def text_of(blocks: Blocks, asked: PrefixDigests) -> str | None:
     found = blocks.find(asked, 0)
     return None if found is None else found.block.text
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy import config_file
-from proxy.config_file import KEYS, RulesMistakes, SettingsFile, read
-from proxy.domain.config_schema import Rules, list_ignored, values
+from proxy.config import file as config_file
+from proxy.config.file import KEYS, RulesMistakes, SettingsFile, read
+from proxy.config.schema import Rules, list_ignored, values
 from tests.waiting import eventually_here
 
 WITHIN_S = 5

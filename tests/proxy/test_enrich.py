@@ -7,7 +7,7 @@ import pytest
 from memory import bounds
 from memory.domain.switches import Switch
 from memory.domain.types import Message
-from proxy.domain.prefixes import count_answered
+from proxy.formats.prefixes import count_answered
 from tests.proxy.enriching import Enriching
 
 SAID = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}

@@ -11,7 +11,7 @@ import pytest
 from memory.domain.recall.notes import NoteKey
 from memory.metrics import total
 from memory.models import NotificationDelivery, NotificationTarget
-from proxy.domain.config_schema import Mitigations
+from proxy.config.schema import Mitigations
 from proxy.loops import mitigations
 from proxy.loops.detector import Loop
 from proxy.loops.tail import TailLoop

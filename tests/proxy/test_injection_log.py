@@ -14,10 +14,10 @@ from memory.db.connections import open_connection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import NOTHING, Block, ShownFact
-from proxy.domain.prefixes import SIZE
-from proxy.enrichment.blocks import Injection
-from proxy.enrichment.injection_log import RECENT, InjectionLog, read_injections
+from proxy.formats.prefixes import SIZE
 from proxy.models import Injection as InjectionRow
+from proxy.prompts.block_log import RECENT, InjectionLog, read_injections
+from proxy.prompts.blocks import Injection
 
 FACT = ShownFact("gnommoweb", "type", "repo", True, ("service",))
 NOTES = (

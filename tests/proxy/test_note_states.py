@@ -13,8 +13,8 @@ from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import Block
 from memory.recall.notes import still_hold
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.enrichment.blocks import Blocks, Version
-from proxy.enrichment.note_states import STANDING, NoteFollower
+from proxy.prompts.blocks import Blocks, Version
+from proxy.prompts.note_states import STANDING, NoteFollower
 from tests import waiting
 
 TEA = "INSERT INTO memory (id, text, agent, source) VALUES (%s, 'The user likes tea.', 'dobby', 'stated')"

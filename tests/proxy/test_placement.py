@@ -14,10 +14,10 @@ from memory.learning.reader import Reader
 from memory.recall import questions
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
-from proxy.domain.formats.base import GAP, Edit, Part, Prompt
-from proxy.domain.prefixes import Thread, digest_words
-from proxy.enrichment.blocks import RESEND_S, Blocks
-from proxy.enrichment.placement import Placed, find_kept, place, remember_placed
+from proxy.formats.base import GAP, Edit, Part, Prompt
+from proxy.formats.prefixes import PrefixDigests, digest_words
+from proxy.prompts.blocks import RESEND_S, Blocks
+from proxy.prompts.placement import Placed, find_kept, place, remember_placed
 from tests.proxy.threads import Said, thread, thread_of
 
 NOW = 1_800_000_000.0
@@ -64,7 +64,7 @@ class Proxy:
     def asks(self, *said: Said) -> Placed:
         return self.sends(thread(*said))
 
-    def sends(self, asked: Thread, *, claimed: Mapping[str, str] | None = None, warning: str = "") -> Placed:
+    def sends(self, asked: PrefixDigests, *, claimed: Mapping[str, str] | None = None, warning: str = "") -> Placed:
         """``claimed``: what the prompt itself disputes, by concept."""
         self.now += 1
         mentions = Mentions.of([self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts])
@@ -184,7 +184,7 @@ def test_where_no_part_takes_a_block_it_goes_before_the_text_made_anew(placement
     proxy.teach("gnommoweb", "repo")
     plain = Prompt("m", [Part("user", "look at gnommoweb", 0)], takes_top=True, is_stream=False)
 
-    first, second = (proxy.sends(Thread.of(plain, [b""])) for _ in range(2))
+    first, second = (proxy.sends(PrefixDigests.of(plain, [b""])) for _ in range(2))
 
     assert first.edit == second.edit == Edit(top=REPO)
 

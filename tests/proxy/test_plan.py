@@ -5,7 +5,7 @@ import asyncio
 import orjson
 import pytest
 
-from proxy.enrichment.plan import Plan
+from proxy.prompts.plan import Plan
 from tests.proxy.enriching import DOBBY, Enriching
 
 TALK = {

@@ -19,13 +19,13 @@ from memory.domain.recall.rendering import CLOSING
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader, Reading
 from memory.settings.registry import Tuning
-from proxy.domain import formats
-from proxy.domain.formats.base import WireFormat
-from proxy.domain.json_text import splice
-from proxy.domain.prefixes import Thread, digest_words
-from proxy.enrichment.beginnings import Beginnings
-from proxy.enrichment.blocks import RESEND_S, Blocks, Injection
-from proxy.enrichment.placement import Wanted, find_kept, place, remember_placed
+from proxy import formats
+from proxy.formats.base import WireFormat
+from proxy.formats.json_text import splice
+from proxy.formats.prefixes import PrefixDigests, digest_words
+from proxy.prompts.beginnings import Beginnings
+from proxy.prompts.blocks import RESEND_S, Blocks, Injection
+from proxy.prompts.placement import MessageNotes, find_kept, place, remember_placed
 from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
@@ -80,7 +80,7 @@ class Proxy:
         prompt = self.wire.read(payload)
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
-        thread = Thread.of(prompt, [reading.digest for reading in readings])
+        thread = PrefixDigests.of(prompt, [reading.digest for reading in readings])
         kept = find_kept(self.cache, self.blocks, thread, self.clock)
         mentions = self.beginnings.find_mentions(self.cache, thread.links, readings)
         wanted = None if kept.is_resent else self.searches(readings)
@@ -92,7 +92,7 @@ class Proxy:
         sent: dict[str, Any] = orjson.loads(splice(body, self.wire.write_edit(payload, prompt, placed.edit)))
         return sent
 
-    def searches(self, readings: list[Reading]) -> Wanted | None:
+    def searches(self, readings: list[Reading]) -> MessageNotes | None:
         """What belongs to the last message of a user: notes about the concepts that it names. No message is searched
         for twice."""
         users = [reading for reading in readings if reading.role == "user"]
@@ -101,7 +101,7 @@ class Proxy:
         is_new = users[-1].digest not in self.searched
         names = [concept for concept in CONCEPTS if is_new and concept in users[-1].names]
         self.searched.add(users[-1].digest)
-        return Wanted(tuple(NOTES[CONCEPTS.index(name)] for name in names))
+        return MessageNotes(tuple(NOTES[CONCEPTS.index(name)] for name in names))
 
 
 # --- random conversations ---

@@ -17,9 +17,9 @@ from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
-from proxy.domain.formats import FORMATS
-from proxy.enrichment import placement, prompt_search
-from proxy.enrichment.prompt_search import (
+from proxy.formats import FORMATS
+from proxy.prompts import placement, prompt_search
+from proxy.prompts.search import (
     FAILED,
     FOUND,
     LATE,
@@ -282,7 +282,7 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
 
         async def run() -> list[str]:
             done = await proxy.enricher.enrich("/api/chat", body, DOBBY)
-            proxy.enricher.planner.prompt_search.search_on(done.lookup)
+            proxy.enricher.planner.prompt_search.prefetch_next_turn(done.lookup)
             await asyncio.gather(*proxy.enricher.planner.prompt_search._tasks)
             return [message["content"] for message in orjson.loads(done.body)["messages"]]
 

@@ -13,7 +13,7 @@ from memory.learning.reader import Reading
 from memory.metrics import total
 from memory.models import Config
 from proxy import tasks
-from proxy.domain.formats.base import Part
+from proxy.formats.base import Part
 from proxy.models import RecollectionEvent
 from proxy.telemetry import prompt_texts
 from proxy.telemetry.events import Events

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from memory.graph import retention
 from proxy import tasks
-from proxy.enrichment.injection_log import RECENT
 from proxy.models import Injection, LoopEvent, RecollectionEvent
+from proxy.prompts.block_log import RECENT
 
 
 def event(number: int, age: timedelta) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientPayloadError
 
-from proxy.domain.formats import FORMATS
-from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
-from proxy.enrichment.answer_watch import AnswerWatch
+from proxy.formats import FORMATS
+from proxy.formats.streams import AnswerListener, Delta, WholeReader
 from proxy.loops.tail import Tail, TailLoop
+from proxy.prompts.answer_watch import AnswerWatch
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
 from proxy.upstream.relay import AnswerObserver, relay
 from standin.speech import Chunk
-from tests.proxy.domain.answers.shapes import SHAPES, streamed
+from tests.proxy.formats.answers.shapes import SHAPES, streamed
 
 LOOP = TailLoop("same, ", 9)
 PATH = pytest.mark.parametrize("path", SHAPES)
@@ -161,7 +161,7 @@ def test_after_an_error_the_rest_goes_by_unread(caplog: pytest.LogCaptureFixture
         if delta.text == "two":
             raise ValueError
 
-    with caplog.at_level(logging.ERROR, "proxy.enrichment"):
+    with caplog.at_level(logging.ERROR, "proxy.prompts"):
         sent = relayed(
             Chunks(*whole.splitlines(keepends=True)), AnswerWatch(WIRE.reader(), [fail, *listeners], TailThatRepeats(3))
         )

@@ -8,10 +8,10 @@ import pytest
 
 from memory import bounds
 from memory.cache import loader
-from proxy.domain.formats import FORMATS as WIRES
-from proxy.domain.formats.base import PARTS_MAX
-from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, Excess
-from proxy.domain.json_text import CONTAINERS_MAX
+from proxy.formats import FORMATS as WIRES
+from proxy.formats.base import PARTS_MAX
+from proxy.formats.bounded_requests import JSON_MAX_BYTES, Excess
+from proxy.formats.json_text import CONTAINERS_MAX
 from tests.prompts import FORMATS, Turn
 from tests.proxy.enriching import DOBBY, Enriching, count_slices
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy.domain.config_schema import base_address
+from proxy.config.schema import base_address
 from proxy.errors import UpstreamUnreachable
 from proxy.upstream.client import Upstream
 from proxy.upstream.keepalive import OPTIONS, notice_vanished

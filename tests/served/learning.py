@@ -15,8 +15,8 @@ from typing import Any
 
 import psycopg
 
-from festinger_site.launcher.programs import own_programs
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run.programs import own_programs
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres
 from tests.served.server import PROJECT, Served

@@ -12,7 +12,7 @@ import psutil
 import psycopg
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
+from festinger_site.run import postgres_cluster
 from tests.prepared_postgres import PREPARED, copy_cluster, embedded_url
 
 

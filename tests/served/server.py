@@ -14,8 +14,8 @@ import httpx
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from festinger_site.launcher.programs import uvicorn
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run.programs import uvicorn
 from tests.prepared_postgres import PREPARED, prepare_database
 
 PROJECT = Path(__file__).parent.parent.parent

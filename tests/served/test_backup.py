@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from festinger_site import backup
+from festinger_site.care import backup
 from tests.arrange import learning
 from tests.served.server import PROJECT, Served, make_url, manage, new_database
 from tests.small_disk import mount_small_disk

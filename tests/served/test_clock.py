@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, supervision
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run import postgres_cluster, supervision
 from tests import waiting
 from tests.launched import Run, are_known, prompt
 from tests.standin import StandIn

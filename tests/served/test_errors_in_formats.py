@@ -9,7 +9,7 @@ import ollama
 import openai
 import pytest
 
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
 from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger_site.server.http_protocol import TARGET_MAX_BYTES
+from festinger_site.serve.http_protocol import TARGET_MAX_BYTES
 from tests.served.wire import (
     LAST_CHUNK,
     OK,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from proxy.domain.formats import error_body
+from proxy.formats import error_body
 from tests.served.server import Served
 from tests.served.wire import (
     HEAD_END,

@@ -10,10 +10,10 @@ from typing import Any
 import openai
 import pytest
 
-from proxy.domain.formats import FORMATS
-from proxy.domain.formats.streams import complete_stream
+from proxy.formats import FORMATS
+from proxy.formats.streams import complete_stream
 from standin.speech import Chunk
-from tests.proxy.domain.answers.shapes import cut_call, streamed
+from tests.proxy.formats.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
 
 pytestmark = [

@@ -24,8 +24,8 @@ import psutil
 import pytest
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster, reserve, supervision
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run import postgres_cluster, reserve, supervision
 from tests.launched import Run, wait_until
 from tests.small_disk import SmallDisk, mount_small_disk
 from tests.standin import StandIn

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proxy.domain.formats.base import GAP
+from proxy.formats.base import GAP
 from tests import waiting
 from tests.prompts import FORMATS, Turn, rendered, shared, without_blocks
 from tests.served.learning import PATIENCE_S, block

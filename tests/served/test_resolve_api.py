@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from festinger_site.launcher.programs import own_programs
+from festinger_site.run.programs import own_programs
 from tests import waiting
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres

@@ -10,7 +10,7 @@ import pytest
 
 from standin.speech import Chunk
 from tests.conformance.sides import UUID, drained
-from tests.proxy.domain.answers.shapes import streamed
+from tests.proxy.formats.answers.shapes import streamed
 from tests.served.server import Served
 from tests.served.speakers import SPEAKERS, Speaker
 from tests.served.wire import LAST_CHUNK, Message, RawUpstream, chunked, says, says_and_closes

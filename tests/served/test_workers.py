@@ -14,7 +14,7 @@ import psutil
 import psycopg
 import pytest
 
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
 from tests.arrange import learn
 from tests.served.server import Served
 from tests.standin import StandIn

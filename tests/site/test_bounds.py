@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 
 from festinger_site import asgi
-from festinger_site.server import http_protocol
-from festinger_site.server.prompt_handler import LARGE_BYTES, LargeBodyBudget
+from festinger_site.serve import http_protocol
+from festinger_site.serve.prompt_handler import LARGE_BYTES, LargeBodyBudget
 from memory import bounds
 from memory.learning import learner
 from proxy.errors import TooMuchAtOnce

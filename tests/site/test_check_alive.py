@@ -13,9 +13,9 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from festinger_site import settings
+from festinger_site.dev.scratch_instance import free_port
 from festinger_site.home import PROJECT
-from festinger_site.launcher.liveness_probe import complaint
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.run.liveness_probe import complaint
 from memory.heartbeats import Process, give_sign
 from tests.site.test_launch import environment
 
@@ -134,22 +134,22 @@ def said_by(tmp_path, *words: str, **variables: str) -> str:
 
 
 NOWHERE = "postgresql://u:hunter2@127.0.0.1:9/name"
-NO_PART = "usage: python -m festinger_site.launcher.programs worker|proxy"
+NO_PART = "usage: python -m festinger_site.run.programs worker|proxy"
 
 
 @pytest.mark.parametrize(
     ("words", "variables", "expected"),
     [
-        ("-m festinger_site.launcher.liveness_probe worker", {}, "worker: the database cannot be asked ("),
-        ("-m festinger_site.launcher.liveness_probe", {}, "usage: python -m festinger_site.launcher.liveness_probe"),
-        ("-m festinger_site.launcher.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT: takes "),
+        ("-m festinger_site.run.liveness_probe worker", {}, "worker: the database cannot be asked ("),
+        ("-m festinger_site.run.liveness_probe", {}, "usage: python -m festinger_site.run.liveness_probe"),
+        ("-m festinger_site.run.liveness_probe proxy", {"FESTINGER_PORT": "x"}, "proxy: FESTINGER_PORT: takes "),
         (
-            "-m festinger_site.launcher.programs proxy",
+            "-m festinger_site.run.programs proxy",
             {"DATABASE_URL_FILE": "/absent"},
             "DATABASE_URL_FILE=/absent: cannot be",
         ),
-        ("-m festinger_site.launcher.programs postgres", {}, NO_PART),
-        ("-m festinger_site.launcher.programs", {}, NO_PART),
+        ("-m festinger_site.run.programs postgres", {}, NO_PART),
+        ("-m festinger_site.run.programs", {}, NO_PART),
         ("manage.py prepare", {}, "CommandError: DATABASE_URL cannot be used: "),
         ("manage.py prepare", {"FESTINGER_PORT": "x"}, "FESTINGER_PORT: takes "),
     ],

@@ -9,8 +9,8 @@ import pytest
 from festinger_site import settings
 from festinger_site.environment import Environment
 from festinger_site.home import PROJECT
-from festinger_site.launcher.preflight import SECRET_MIN, LaunchFailed, check_exposure
-from festinger_site.launcher.programs import own_programs
+from festinger_site.run.preflight import SECRET_MIN, LaunchFailed, check_exposure
+from festinger_site.run.programs import own_programs
 from tests.site.composed import (
     DOCKERFILE,
     INSTRUCTIONS,
@@ -162,7 +162,7 @@ def test_a_change_of_the_code_does_not_install_the_requirements_anew():
 def test_a_program_is_a_service_with_time_to_stop(program):
     service = SERVICES[program.name]
 
-    assert service["command"] == ["python", "-m", "festinger_site.launcher.programs", program.name]
+    assert service["command"] == ["python", "-m", "festinger_site.run.programs", program.name]
     assert seconds(service["stop_grace_period"]) >= program.stop_wait_s
     assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == program.stop_signal.name
     assert service["init"] is True

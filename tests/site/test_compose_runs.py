@@ -19,9 +19,9 @@ import pytest
 from psycopg import sql
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import account, as_user, binaries
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run import postgres_cluster
+from festinger_site.run.postgres_account import account, as_user, binaries
 from tests.site.composed import (
     compose,
     copy_context,

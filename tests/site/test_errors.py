@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from django.utils.formats import localize
 
-from festinger_site.server.error_views import server_error
+from festinger_site.serve.error_views import server_error
 from tests.worlds import Login
 
 

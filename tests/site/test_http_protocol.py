@@ -7,8 +7,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from festinger_site.server import http_protocol
-from festinger_site.server.http_protocol import FIELDS_MAX, HEADERS_MAX_BYTES, PIPELINED_MAX, TARGET_MAX_BYTES
+from festinger_site.serve import http_protocol
+from festinger_site.serve.http_protocol import FIELDS_MAX, HEADERS_MAX_BYTES, PIPELINED_MAX, TARGET_MAX_BYTES
 from memory import bounds
 from proxy.upstream.asgi_types import AsgiScope, Receive, Send, body, start
 

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from festinger_site import home as homes
+from festinger_site.dev.scratch_instance import free_port
 from festinger_site.environment import Environment
-from festinger_site.launcher import postgres_cluster, preflight, programs, supervision
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.run import postgres_cluster, preflight, programs, supervision
 from tests.launched import START_S, STOP_S, Run, environment, wait_until
 
 
@@ -66,7 +66,7 @@ def run(place: Place) -> Run:
 
 def refusal(home: Path, **more: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "festinger_site.launcher.launch"],
+        [sys.executable, "-m", "festinger_site.run.launch"],
         cwd=homes.PROJECT,
         env=environment(home, **more),
         capture_output=True,
@@ -254,14 +254,14 @@ def test_the_log_of_postgres_quotes_no_rows_and_no_statements(run):
 @pytest.mark.slow
 def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
     wait_until(lambda: run.main_process("worker"), 30)
-    worker, proxy = run.main_process("worker"), run.main_process("festinger_site.server.serve")
+    worker, proxy = run.main_process("worker"), run.main_process("festinger_site.serve.serve")
 
     worker.kill()
     worker.wait(5)
 
     wait_until(lambda: run.main_process("worker"), 20)
     assert run.main_process("worker") != worker
-    assert run.main_process("festinger_site.server.serve") == proxy
+    assert run.main_process("festinger_site.serve.serve") == proxy
     assert run.health()["ready"] is True
 
 

@@ -11,7 +11,7 @@ ROUNDS = 120
 # all runs. Says how each round ended, by exit status; the first that does not end is the last.
 LAUNCHER = """
 import os, signal, sys, time
-from festinger_site.launcher import launch
+from festinger_site.run import launch
 
 def work(home, site, stops):
     os.write(writable, b".")

@@ -8,7 +8,7 @@ import django.db
 import psycopg
 import pytest
 
-from festinger_site.server.log_format import VALUE_MAX, FactsFormatter, JsonFormatter, NameRequest, TaskInALine
+from festinger_site.serve.log_format import VALUE_MAX, FactsFormatter, JsonFormatter, NameRequest, TaskInALine
 from memory import request_ids
 
 FORGED = "x\n2026-01-02T03:04:05 WARNING token.revoked agent=zero"

@@ -13,7 +13,7 @@ from festinger_site import VERSION
 
 pytestmark = pytest.mark.slow
 
-COMMAND = "from festinger_site.launcher.cli import main; main()"
+COMMAND = "from festinger_site.run.cli import main; main()"
 TEMPLATES = settings.PROJECT / "templates"
 
 

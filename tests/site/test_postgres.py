@@ -5,9 +5,9 @@ import pytest
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
-from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import PostgresFailed, as_user, run_to_end
-from festinger_site.launcher.programs import programs
+from festinger_site.run import postgres_cluster
+from festinger_site.run.postgres_account import PostgresFailed, as_user, run_to_end
+from festinger_site.run.programs import programs
 
 
 @pytest.fixture

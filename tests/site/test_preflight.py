@@ -8,8 +8,8 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg.conninfo import make_conninfo
 
-from festinger_site.launcher.preflight import is_prepared
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run.preflight import is_prepared
 
 
 @pytest.fixture

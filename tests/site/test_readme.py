@@ -18,7 +18,7 @@ from memory.settings import registry, retired
 from memory.settings.grammar import describe_accepted
 from proxy.api.endpoint import ENDPOINTS
 from proxy.api.routes import api
-from proxy.domain.config_schema import Rules, values
+from proxy.config.schema import Rules, values
 
 README = (PROJECT / "README.md").read_text()
 DOCS = PROJECT / "docs"

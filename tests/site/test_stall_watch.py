@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from festinger_site.launcher import stall_watch
-from festinger_site.launcher.stall_watch import LOOKS, YOUNG_S, LifeSign, StallWatch, find_stalled
+from festinger_site.run import stall_watch
+from festinger_site.run.stall_watch import LOOKS, YOUNG_S, LifeSign, StallWatch, find_stalled
 
 
 @pytest.mark.parametrize(

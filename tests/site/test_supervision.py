@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from festinger_site.launcher import home_locks, supervision
-from festinger_site.launcher.preflight import LaunchFailed
-from festinger_site.launcher.supervision import Child, Program, Supervisor
+from festinger_site.run import home_locks, supervision
+from festinger_site.run.preflight import LaunchFailed
+from festinger_site.run.supervision import Child, Program, Supervisor
 from tests.waiting import eventually
 
 STUBBORN = (

@@ -9,7 +9,7 @@ import pytest
 
 from festinger_site.environment import Environment
 from festinger_site.home import PROJECT
-from festinger_site.launcher.programs import programs
+from festinger_site.run.programs import programs
 
 SYSTEM = PROJECT / "ops" / "festinger.service"
 USER = PROJECT / "ops" / "user" / "festinger.service"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger_site.launcher import home_locks
+from festinger_site.run import home_locks
 
 
 def use(home, start=lambda: None, is_usable=lambda: True, stop=lambda: None):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import psycopg
 
-from festinger_site.backup import count_rows
+from festinger_site.care.backup import count_rows
 from memory.learning.heard import decode
 
 # By name, a query whose rows do not depend on the numbers that a database gives its rows. Conflicts and decisions are

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from festinger_site.launcher import postgres_cluster, supervision
-from festinger_site.launcher.postgres_account import account
+from festinger_site.run import postgres_cluster, supervision
+from festinger_site.run.postgres_account import account
 
 # Made anew by each start: locks, logs, sockets, counts, and what keeps room on the disk.
 NOT_PACKED: Final = ("run", "log", "metrics", "supervisor", "reserve", "encoder", "uploads", "backups")

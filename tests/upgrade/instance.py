@@ -10,8 +10,8 @@ import httpx
 import psycopg
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.programs import own_programs
+from festinger_site.run import postgres_cluster
+from festinger_site.run.programs import own_programs
 from tests.launched import wait_until
 from tests.prepared_postgres import embedded_url
 from tests.served.server import PROJECT, Served, manage

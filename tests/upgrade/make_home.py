@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from festinger_site import settings
-from festinger_site.launcher import postgres_account, postgres_cluster
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run import postgres_account, postgres_cluster
 from tests.launched import Run
 from tests.prepared_postgres import embedded_url
 from tests.upgrade.home_archive import pack, temporary_home

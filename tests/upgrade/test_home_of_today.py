@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.scratch_instance import free_port
+from festinger_site.dev.scratch_instance import free_port
+from festinger_site.run import postgres_cluster
 from tests.launched import Run, environment, wait_until
 from tests.llm_server import KEY
 from tests.prepared_postgres import embedded_url

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from festinger_site.backup import KEYS, BackupFailed, back_up, delete_old, name_backup
+from festinger_site.care.backup import KEYS, BackupFailed, back_up, delete_old, name_backup
 
 
 class Command(BaseCommand):

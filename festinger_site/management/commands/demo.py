@@ -16,8 +16,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from festinger_site import home as homes
-from festinger_site.launcher.console import say
-from festinger_site.launcher.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
+from festinger_site.dev.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
+from festinger_site.run.console import say
 
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 TIMEOUT_S = 10

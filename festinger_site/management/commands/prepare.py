@@ -16,11 +16,11 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from festinger_site import backup
 from festinger_site import home as homes
-from festinger_site.launcher import preflight
-from festinger_site.launcher.console import say, tell_operator
+from festinger_site.care import backup
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
+from festinger_site.run import preflight
+from festinger_site.run.console import say, tell_operator
 from memory.bootstrap import OPERATOR
 from memory.db.locks import hold_preparation_lock
 from memory.models import InstalledVersion

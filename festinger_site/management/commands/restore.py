@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from festinger_site import home as homes
-from festinger_site.backup import KEYS, BackupFailed
+from festinger_site.care.backup import KEYS, BackupFailed
+from festinger_site.care.restore import restore
 from festinger_site.environment import EnvironmentMistake
-from festinger_site.launcher.home_locks import HomeInUse
-from festinger_site.launcher.postgres_account import PostgresFailed
-from festinger_site.restore import restore
+from festinger_site.run.home_locks import HomeInUse
+from festinger_site.run.postgres_account import PostgresFailed
 
 
 class Command(BaseCommand):

@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from proxy.config_file import VARIABLES, RulesMistakes, environment, read_file
-from proxy.domain.config_schema import list_ignored, values
+from proxy.config.file import VARIABLES, RulesMistakes, environment, read_file
+from proxy.config.schema import list_ignored, values
 from proxy.upstream.client import without_password
 
 

@@ -18,10 +18,10 @@ from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
 from memory.learning.reader import unwrap_message
 from proxy.access.caller import impersonate
-from proxy.config_file import RulesMistakes
-from proxy.domain.formats import FORMATS
-from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
+from proxy.config.file import RulesMistakes
 from proxy.explanation import KINDS, Explanation, Untriable, explain, read_body, read_graph, run_alone
+from proxy.formats import FORMATS
+from proxy.prompts.dry_run import TEXT_PATH, write_prompt
 
 ROLES = ("user", "assistant", "system", "tool")
 STANDARD_INPUT = "-"

@@ -14,7 +14,7 @@ from memory.domain.recall.notes import (
     show_note,
 )
 from memory.domain.recall.rendering import CLOSING, OPENING
-from proxy.domain.formats.flattened import TEMPLATES, find_sections
+from proxy.formats.flattened import TEMPLATES, find_sections
 
 MOVED = "We moved the billing database to Postgres 17 last week."
 

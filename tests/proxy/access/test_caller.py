@@ -24,8 +24,8 @@ from proxy.access.caller import (
 )
 from proxy.access.scopes import VIA, Permission, build_upstream_headers, may_make_project, require, require_for_models
 from proxy.api.visibility import sees_words_of
-from proxy.domain.headers import Headers
 from proxy.errors import DatabaseAway, NotAllowed
+from proxy.upstream.headers import Headers
 
 TOKEN = new_token().encode()
 BEARER = (b"authorization", b"Bearer " + TOKEN)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from proxy.domain.config_schema import Detector
-from proxy.domain.formats.base import Part, Role, ToolCall
+from proxy.config.schema import Detector
+from proxy.formats.base import Part, Role, ToolCall
 from proxy.loops import Loop, LoopDetector
 
 TASK: tuple[tuple[Role, str], ...] = (("system", "You are an agent."), ("user", "Do it."))

@@ -1,6 +1,6 @@
 """Texts made to take long in the search for loops, by what they repeat."""
 
-from proxy.domain.config_schema import Detector
+from proxy.config.schema import Detector
 from proxy.loops import LoopDetector, Tail
 from tests.proxy.loops.histories import TASK, parts_of
 

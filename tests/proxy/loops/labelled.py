@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proxy.domain.formats import FORMATS
-from proxy.domain.formats.base import Part
+from proxy.formats import FORMATS
+from proxy.formats.base import Part
 
 DATA = Path(__file__).parent / "data"
 SETS = ("first", "second", "third", "clients", "claims")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from proxy.domain.config_schema import Detector
+from proxy.config.schema import Detector
 from proxy.loops import LoopDetector
 from tests.proxy.loops.histories import TASK, calls_of, look, parts_of, texts_of
 

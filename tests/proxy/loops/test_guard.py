@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from proxy.domain.config_schema import Loops, Mitigations
-from proxy.domain.formats.base import Part, Prompt
+from proxy.config.schema import Loops, Mitigations
+from proxy.formats.base import Part, Prompt
 from proxy.loops.guard import BreakerTrip, Cooldown, LoopGuard
 from proxy.loops.mitigations import Intervention
 

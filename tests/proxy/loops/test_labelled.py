@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from proxy.domain.config_schema import Detector, Mitigations
-from proxy.domain.formats.base import Part
+from proxy.config.schema import Detector, Mitigations
+from proxy.formats.base import Part
 from proxy.loops import LoopDetector
 from proxy.loops.mitigations import mitigate
 from tests.proxy.loops import labelled

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.domain.config_schema import Mitigations
+from proxy.config.schema import Mitigations
 from proxy.loops import mitigations as ladder
 from proxy.loops.detector import Loop
 from proxy.loops.outputs import is_breaker_answer

@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from proxy.domain.formats.base import ToolCall
+from proxy.formats.base import ToolCall
 from proxy.loops import outputs
 from proxy.loops.outputs import EXCERPT_MAX, Output, read_native
 from proxy.loops.turns import Memo

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy.domain.config_schema import Detector
-from proxy.domain.formats.base import Part, ToolCall
+from proxy.config.schema import Detector
+from proxy.formats.base import Part, ToolCall
 from proxy.loops import LoopDetector
 from tests.proxy.loops import hostile
 from tests.proxy.loops.histories import TASK, look, parts_of, texts_of

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from proxy.domain.config_schema import Detector
-from proxy.domain.formats.base import Part
+from proxy.config.schema import Detector
+from proxy.formats.base import Part
 from proxy.loops import LoopDetector, calls, near_duplicates, normalization, outputs, replies
 from tests.proxy.loops import labelled
 
