@@ -18,7 +18,8 @@ from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
 from proxy.formats import FORMATS
-from proxy.prompts import placement, prompt_search
+from proxy.prompts import placement
+from proxy.prompts import search as prompt_search
 from proxy.prompts.search import (
     FAILED,
     FOUND,
