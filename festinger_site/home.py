@@ -2,17 +2,17 @@
 
     secret_key              Django's key
     encryption_keys         encrypt the API keys of language models (memory/access/key_encryption.py)
-    postgres/               the embedded database's files, or a link to them (launcher/postgres_account.py)
+    postgres/               the embedded database's files, or a link to them (run/postgres_account.py)
     run/                    sockets, where their path is short enough
     config.yaml             what operators may change while it runs (proxy/config/file.py)
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
-    backups/                what was backed up at night, or before an upgrade (backup.py)
-    reserve                 deleted when the disk is full (launcher/reserve.py)
+    backups/                what was backed up at night, or before an upgrade (care/backup.py)
+    reserve                 deleted when the disk is full (run/reserve.py)
     prepared                marks the home of a database that has been set up
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     metrics/                what the processes count (memory/metrics.py)
-    log/                    what the processes say (launcher/supervision.py)
-    *.lock                  who runs or uses this home (launcher/home_locks.py)
+    log/                    what the processes say (run/supervision.py)
+    *.lock                  who runs or uses this home (run/home_locks.py)
 
 Imports no Django: settings.py and the launcher read it first.
 """

@@ -48,7 +48,7 @@ def main(words: list[str]) -> None:
         proxy_headers=False,
         # Longer than clients keep an idle connection: they close it, and no request is lost on a closed one.
         timeout_keep_alive=120,
-        # Less than the supervisor waits before it kills (launcher/programs.py): buffered rows are written afterwards.
+        # Less than the supervisor waits before it kills (run/programs.py): buffered rows are written afterwards.
         timeout_graceful_shutdown=5,
         # Do not replace a worker that only waits for the processor.
         timeout_worker_healthcheck=30,

@@ -38,6 +38,8 @@ class NamedProjects:
         """Return the caller of a prompt, with access to the project that it names if that can be made; if not, the
         prompt goes on without."""
         caller: Caller = scope["caller"]
+        if caller.has_no_project_access and caller.named_project in self._cache.projects:
+            return find_caller(self._cache, scope)  # another request has made it since
         if caller.is_temporary or not may_make_project(self._cache, caller, caller.named_project):
             return caller
         try:

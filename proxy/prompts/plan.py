@@ -1,7 +1,7 @@
 """Plans what becomes of a prompt: read, find what is new, look for loops, recall, place. Nothing is changed by it but
-memos of what was read; ``commit.py`` carries a plan out.
+memos of what was read; ``enricher.py`` carries a plan out.
 
-It works in this process's memory only, except for one search with a deadline (prompt_search.py).
+It works in this process's memory only, except for one search with a deadline (search.py).
 """
 
 import logging

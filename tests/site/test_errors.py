@@ -17,7 +17,7 @@ from tests.worlds import Login
 def test_an_unexpected_error_is_told_as_json_without_a_traceback(client: Client) -> None:
     client.raise_request_exception = False
 
-    answer = client.post("/reload")  # the runtime of a server is not there
+    answer = client.post("/reload", {}, content_type="application/json")  # the runtime of a server is not there
 
     assert answer.status_code == 500
     assert answer.json() == {"error": "internal error in Festinger; see its log"}
