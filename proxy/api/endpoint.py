@@ -179,6 +179,8 @@ def declare(
         content = get_args(returned)[1] if get_origin(returned) is tuple else returned
         answers = dict.fromkeys(statuses, content)
         endpoint = Endpoint(method, path, handler, answers, scope, writes, tool)
+        if tool is not None and endpoint.input is None:
+            raise TypeError(f"{path}: a tool takes its arguments as `given`")
         ENDPOINTS.append(endpoint)
         mistakes = dict.fromkeys(sorted({*errors, *_list_errors(endpoint)}), Error)
         router.api_operation(
