@@ -144,6 +144,7 @@ class PromptSearch:
         self._blocks = blocks
         self._searcher = searcher
         self._searched: dict[tuple[Scope, bytes, bytes], float] = {}  # when, the oldest first
+        self._running: dict[tuple[Scope, bytes, bytes], asyncio.Task[ForPrompt | None]] = {}  # for prompts at once
         self._one = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
@@ -192,16 +193,19 @@ class PromptSearch:
         elif not (lookup.texts or is_opening):
             lookup.outcome = NOTHING_ASKED
         else:  # without a text, for the profile
-            search = self._searcher.find_related(
-                scope,
-                lookup.texts,
-                shown,
-                deadline_ms=self._deadline_ms,
-                before=lookup.at,
-                is_counted=self._is_counted,
-            )
-            lookup.task = asyncio.ensure_future(search)
-            await asyncio.sleep(0)  # lets it send its query
+            lookup.task = self._running.get(lookup.asked)
+            if lookup.task is None:
+                search = self._searcher.find_related(
+                    scope,
+                    lookup.texts,
+                    shown,
+                    deadline_ms=self._deadline_ms,
+                    before=lookup.at,
+                    is_counted=self._is_counted,
+                )
+                lookup.task = self._running[lookup.asked] = asyncio.ensure_future(search)
+                lookup.task.add_done_callback(lambda _: self._running.pop(lookup.asked, None))
+                await asyncio.sleep(0)  # lets it begin
         return lookup
 
     async def finish(self, lookup: SearchRun | None, messages: Sequence[Message]) -> MessageNotes | None:

@@ -272,6 +272,22 @@ def test_nothing_that_somebody_only_quotes_is_searched_for(proxy: Enriching, lib
     assert all("billing" not in text for _, texts, _ in library.asked for text in texts)
 
 
+def test_the_same_prompt_sent_at_once_is_searched_for_once_and_each_gets_what_is_found(
+    proxy: Enriching, library: Library
+) -> None:
+    library.takes_s = 0.05
+    body = orjson.dumps({"model": "m", "messages": [{"role": "user", "content": QUESTION}]})
+
+    async def run() -> list[bytes]:
+        done = await asyncio.gather(*(proxy.enricher.enrich("/api/chat", body, DOBBY) for _ in range(3)))
+        return [each.body for each in done]
+
+    sent = asyncio.run(run())
+
+    assert len(library.asked) == 1
+    assert [MOVED_LINE in each.decode() for each in sent] == [True] * 3
+
+
 def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next_turn(library: Library) -> None:
     proxy = Enriching(searcher=library)
     proxy.cache.tuning = replace(proxy.cache.tuning, recall_current="off")
