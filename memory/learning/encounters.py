@@ -33,12 +33,13 @@ AGAIN_S: Final = 600  # seconds: a message that ends its request and was last se
 
 class MetMessage(NamedTuple):
     """A message to be learned from. ``names``: the known words that it counts, once a conversation; ``characters``: its
-    length, as far as it is read; ``is_first``: its conversation has not had it."""
+    length, as far as it is read; ``is_first``: its conversation has not had it; ``seen_at``: when it was last noted."""
 
     heard: HeardMessage
     names: frozenset[str]
     characters: int
     is_first: bool
+    seen_at: float | None
 
 
 @dataclass(slots=True)
@@ -149,7 +150,8 @@ class Encounters:
                     ends_request=ends_request,
                 )
                 names = reading.names - reading.parts if seen_at is None and reading is not None else frozenset()
-                found.messages.append(MetMessage(heard, names, readable_length(message), is_first=seen_at is None))
+                noted_at = self._seen.get(key)
+                found.messages.append(MetMessage(heard, names, readable_length(message), seen_at is None, noted_at))
                 kept.add(of_scope)
                 if seen_at is None:
                     met[key] = now
@@ -165,9 +167,10 @@ class Encounters:
         """Hand over the new messages, count the words that they name, and note what was met."""
         for key in found.unkept:
             _remember(self._unkept, key, None)
-        self._seen |= dict.fromkeys(found.again, found.now)
         self.resent.extend((key, found.now) for key in found.resent)
         for message in found.messages:
+            if message.is_first and self._seen.get(message.heard.key) != message.seen_at:
+                continue  # another prompt with it was noted since
             heard = message.heard._replace(at=self._clock.date(message.characters, found.now))
             if heard.text.strip():
                 self.add(heard)
@@ -176,6 +179,7 @@ class Encounters:
             if message.is_first:
                 _remember(self._seen, heard.key, heard.at)
                 self._count(message.names, heard.at)
+        self._seen |= dict.fromkeys(found.again, found.now)
 
     def keep_answer(self, opening: bytes, answer: str, now: float, agent: str, scope: Scope | None) -> None:
         """Hand over the model's answer, of which a client that does not go on would never tell. It is not new when the

@@ -55,6 +55,20 @@ class Process:
         return self.cache.soas_by_token[token].encounter_count
 
 
+def test_of_two_prompts_at_once_one_hands_a_message_over() -> None:
+    process = Process("zorblat")
+    message = Message("user", "zorblat")
+    reading = process._reader.read(message)
+    found = [
+        process.encounters.find_new(ONE, [message], [reading], [digest_message(message)], NOW + at) for at in (0, 1)
+    ]
+
+    for each in found:
+        process.encounters.note(each)
+
+    assert (len(process.heard), process.count_of("zorblat")) == (1, 1)
+
+
 def test_a_resent_message_is_handed_over_and_counts_once_in_its_conversation() -> None:
     process = Process("zorblat")
 
