@@ -83,7 +83,7 @@ class DryRun:
     @property
     def step(self) -> str:
         """The step against a loop."""
-        return self.plan.intervention.step if self.plan is not None and self.plan.intervention is not None else ""
+        return self.plan.step if self.plan is not None else ""
 
     @property
     def answer(self) -> bytes:

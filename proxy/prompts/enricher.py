@@ -64,7 +64,7 @@ class Outcome:
     @property
     def step(self) -> str:
         """The step taken against a loop, if any."""
-        return self.plan.intervention.step if self.plan is not None and self.plan.intervention is not None else ""
+        return self.plan.step if self.plan is not None else ""
 
     @property
     def lookup(self) -> SearchRun | None:

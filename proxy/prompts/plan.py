@@ -58,7 +58,6 @@ TurnKind = Literal["new_message", "resent", "tool_result", "program", "other", "
 class Untouched:
     """A request that goes on as it came: no prompt, or one beyond the bounds (``excess``)."""
 
-    path: str
     body: bytes
     excess: Excess | None
 
@@ -78,7 +77,6 @@ class Plan:
     - ``unread``: characters that were left unread, because they exceeded the allowance.
     """
 
-    path: str
     body: bytes
     prompt: Prompt
     asked: RequestInfo
@@ -105,6 +103,11 @@ class Plan:
     def intervention(self) -> Intervention | None:
         return self.verdict.intervention if self.verdict is not None else None
 
+    @property
+    def step(self) -> str:
+        """The step taken against a loop; empty if none is."""
+        return self.intervention.step if self.intervention is not None else ""
+
 
 @dataclass(slots=True)
 class Planner:
@@ -128,7 +131,7 @@ class Planner:
         await pace.step()
         prompt = read.prompt
         if prompt is None:
-            return Untouched(path, body, read.excess)
+            return Untouched(body, read.excess)
         person = caller.person_in(read.payload)
         messages = list[Message]()
         for message in find_messages(prompt, read.payload, self.relayed, self.cache.tuning.names, person):
@@ -210,7 +213,6 @@ class Planner:
             edit = _make_edit(prompt, prefixes, placed, intervention)
             body = _write(wire, read.payload, body, prompt, edit, intervention)
         return Plan(
-            path=path,
             body=body,
             prompt=prompt,
             asked=asked,
