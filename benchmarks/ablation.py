@@ -1,7 +1,7 @@
 """``make ablation``: takes one form, word list, pattern or predicate after the other away from the readers of English,
 and prints its witnesses: which labelled sentences are read otherwise without it.
 
-A *form* is one way of saying something that a reader knows, a *list* a constant of ``memory.domain.language.english``,
+A *form* is one way of saying something that a reader knows, a *list* a constant of ``memory.english.words``,
 a *pattern* a regular expression of a reader, a *predicate* a function of one that answers yes or no, and then always
 answers no. *lost*: labelled statements that are no longer read; *wrong*: what is read without a label; *mended*:
 mistakes that are no longer made; *tests*: with ``--tests``, for what has no witness otherwise, the tests that fail.
@@ -26,17 +26,18 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-ENGLISH: Final = "memory.domain.language.english"
+ENGLISH: Final = "memory.english.words"
 LISTS: Final = (
     "adjectives", "changing", "claims", "memory_phrases", "modality", "names", "nouns", "requests", "synonyms", "verbs",
 )  # fmt: skip
 READERS: Final = (
-    "memory.domain.claims.claim", "memory.domain.claims.oppositions", "memory.domain.claims.reader",
-    "memory.domain.claims.stems", "memory.domain.cues.clauses", "memory.domain.cues.continuations",
-    "memory.domain.cues.extractor", "memory.domain.cues.modality", "memory.domain.cues.moves",
-    "memory.domain.cues.naming", "memory.domain.cues.noun_phrases", "memory.domain.cues.parents",
-    "memory.domain.cues.patterns", "memory.domain.cues.sentence_reader", "memory.domain.cues.subjects",
-    "memory.semantic.domain.consolidation", "memory.semantic.domain.explicit", "memory.semantic.domain.slots",
+    "memory.english.claims.claim", "memory.english.claims.oppositions", "memory.english.claims.reader",
+    "memory.english.claims.stems", "memory.english.statements.clauses", "memory.english.statements.continuations",
+    "memory.english.statements.extractor", "memory.english.statements.modality", "memory.english.statements.moves",
+    "memory.english.statements.naming", "memory.english.statements.noun_phrases", "memory.english.statements.parents",
+    "memory.english.statements.patterns", "memory.english.statements.sentence_reader",
+    "memory.english.statements.subjects",
+    "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots",
     "resolution.domain.tiers",
 )  # fmt: skip
 MEASURES: Final = (
@@ -45,12 +46,12 @@ MEASURES: Final = (
     "benchmarks.stories",
 )
 TESTS: Final = (
-    *(f"tests/memory/domain/test_{name}.py" for name in (
+    *(f"tests/memory/english/test_{name}.py" for name in (
         "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
         "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
     )),
     "tests/memory/test_askable.py",
-    *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
+    *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),
 )  # fmt: skip
 NEVER: Final = re.compile("(?!)")
@@ -69,7 +70,7 @@ class Part(NamedTuple):
 
     @property
     def title(self) -> str:
-        where = self.module.removeprefix(f"{ENGLISH}.").removeprefix("memory.domain.").removeprefix("memory.")
+        where = self.module.removeprefix(f"{ENGLISH}.").removeprefix("memory.english.").removeprefix("memory.")
         return f"{where}.{self.name}" if self.at is None else f"{where}.{self.name}[{self.at}]"
 
 

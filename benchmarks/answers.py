@@ -25,8 +25,8 @@ from benchmarks.plan import Plan
 from benchmarks.prefix import BLOCK, LAST, PLACED
 from benchmarks.prompts import says
 from benchmarks.servers import Server, festinger, model, teach
-from memory.domain.recall.rendering import Style
 from memory.settings.registry import defaults
+from memory.types import Style
 
 PLACEMENTS: Final = ("tail", "system")
 STYLES: Final = get_args(Style)

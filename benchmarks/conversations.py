@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.cues import LABELLED, Dictionary
-from memory.domain.authorship.envelopes import unwrap
-from memory.domain.channels import OTHERS
-from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
+from memory.attribution.envelopes import unwrap
+from memory.channels import OTHERS
+from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues
 
 CONVERSATIONS: Final = LABELLED.parent / "conversations"
 _DIMENSIONS: Final = {"isa": "type", "in": "membership"}

@@ -18,9 +18,9 @@ from typing import Any, TypedDict
 import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
-from memory.domain.authorship.envelopes import unwrap
-from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
-from memory.domain.text.tokenizer import find_words, tokenise
+from memory.attribution.envelopes import unwrap
+from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues
+from memory.english.tokenizer import find_words, tokenise
 
 PROJECT = Path(__file__).resolve().parent.parent
 LABELLED = PROJECT / "tests" / "memory" / "domain" / "data"

@@ -24,7 +24,7 @@ from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
 
 if TYPE_CHECKING:
-    from memory.semantic.encoder.encoder import Encoder
+    from memory.search.encoder.encoder import Encoder
 
 FIRST = 5  # messages among which the evidence of a question is looked for
 WORD = "river "  # one word piece
@@ -58,7 +58,7 @@ def main() -> None:
 def measure_cost(rounds: int) -> tuple[Rows, "Encoder"]:
     from django.conf import settings
 
-    from memory.semantic.encoder.model_file import find_model, remove_models
+    from memory.search.encoder.model_file import find_model, remove_models
 
     remove_models(settings.HOME)
     start = time.perf_counter()
@@ -67,7 +67,7 @@ def measure_cost(rounds: int) -> tuple[Rows, "Encoder"]:
     before = take_megabytes()
     start = time.perf_counter()
 
-    from memory.semantic.encoder.encoder import Encoder
+    from memory.search.encoder.encoder import Encoder
 
     encoder = Encoder(find_model(settings.HOME))
     rows = {"made, once": {"s": made_s}, "loaded": {"s": time.perf_counter() - start, "MB": take_megabytes() - before}}
@@ -92,10 +92,10 @@ def take_ms(encoder: "Encoder", text: str, rounds: int) -> float:
 
 
 def measure_quality(encoder: "Encoder") -> Rows:
-    from memory.semantic.encoder.encoder import Encoder
-    from memory.semantic.encoder.graph import build_graph
-    from memory.semantic.encoder.weights import read_published
-    from memory.semantic.vectors.calibration import measure_noise
+    from memory.search.encoder.encoder import Encoder
+    from memory.search.encoder.graph import build_graph
+    from memory.search.encoder.weights import read_published
+    from memory.search.vectors.calibration import measure_noise
 
     published = read_published()
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:

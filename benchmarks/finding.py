@@ -18,21 +18,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from memory.domain.recall.notes import show_note
+from memory.memories.episodes import SHORT_MAX, compose_episode
+from memory.recall.lines import show_note
 from memory.search import ranking
+from memory.search.encoder import adapter
+from memory.search.encoder.encoder import DIMENSIONS
 from memory.search.index import Index, Query, Row, lexeme_id
+from memory.search.lexemes import find_lexemes
 from memory.search.ranking import Asked, asks_only, choose_asked, choose_for_prompt, tells_change
 from memory.search.results import Found
-from memory.semantic.domain.episodes import SHORT_MAX, compose_episode
-from memory.semantic.encoder import adapter
-from memory.semantic.encoder.encoder import DIMENSIONS
-from memory.semantic.lexemes import find_lexemes
 from training.conversations import Person, Request, read_people
 
 FOLDER: Final = Path(__file__).with_suffix("")
 SETS: Final = ("small", "long", "later")
 CHARACTERS_OF_A_TOKEN: Final = 4
-MESSAGE_WORDS: Final = 12  # as memory.bootstrap has it
+MESSAGE_WORDS: Final = 12  # as memory.running.bootstrap has it
 MESSAGES: Final = 1_000_000
 LATER: Final = 1e12
 
@@ -159,8 +159,8 @@ def main() -> None:
     import django
 
     django.setup()
-    from memory.semantic.vectors import builtin
-    from memory.semantic.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors import builtin
+    from memory.search.vectors.calibration import BUILTIN_NOISE
 
     name = builtin.PUBLISHED if arguments.published else builtin.ADAPTED
     embedder, noise, rarity = builtin.load(name), BUILTIN_NOISE[name], Rarity()

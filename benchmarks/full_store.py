@@ -166,8 +166,8 @@ def run_apart(home: Path, database: str, *words: str) -> dict[str, float]:
 def prune() -> dict[str, float]:
     from django.utils import timezone
 
+    from memory.memories.forgetting import prune_episodes
     from memory.models import Config
-    from memory.semantic.forgetting import prune_episodes
 
     Config.objects.filter(key="episode_days").update(value=str(DAYS - 1))
     started = time.perf_counter()

@@ -156,9 +156,9 @@ def place(dsn: str, rounds: int) -> dict[str, dict[str, float]]:
 def take_in(rounds: int) -> dict[str, dict[str, float]]:
     from django.utils import timezone
 
-    from memory.domain.channels import Channel
+    from memory.channels import Channel
+    from memory.memories.scope import Scope, Speaker
     from memory.models import Memory
-    from memory.semantic.domain.scope import Scope, Speaker
     from resolution.memories.remarks import compose
     from resolution.memories.service import remember
 

@@ -22,9 +22,9 @@ from benchmarks.figures import Figures
 from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import NOTHING, Block, ShownFact, render_block, render_facts
-from memory.domain.types import Message
 from memory.learning.reader import Reading, digest_message
+from memory.recall.rendering import NOTHING, Block, ShownFact, render_block, render_facts
+from memory.types import Message
 from proxy.formats.base import Part, Prompt, Role
 from proxy.formats.prefixes import PrefixDigests
 from proxy.prompts.beginnings import Beginnings

@@ -13,8 +13,8 @@ import orjson
 
 from benchmarks.client import HOST
 from memory.cache.state import Cache
-from memory.domain.types import EdgeRow, SoasRow
 from memory.settings.registry import Tuning
+from memory.types import EdgeRow, SoasRow
 from proxy.formats.base import PARTS_MAX
 from proxy.formats.bounded_requests import JSON_MAX_BYTES
 

@@ -9,8 +9,8 @@ from statistics import median
 from benchmarks import cues, prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from memory.domain.cues.extractor import find_cues
-from memory.domain.text.tokenizer import find_words
+from memory.english.statements.extractor import find_cues
+from memory.english.tokenizer import find_words
 
 AIM = "precision >= 0.97, recall and retractions >= 0.90, hedged 1.0"
 PROMPTS = 50  # per round; their median is the round's figure

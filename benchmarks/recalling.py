@@ -10,10 +10,10 @@ from benchmarks.misuse import flood
 from benchmarks.plan import Plan
 from benchmarks.reading import microseconds
 from memory.cache.state import Cache
-from memory.domain.types import Message
 from memory.learning.reader import Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.types import Message
 
 TITLE = "time to recall what is known about the concepts of a prompt"
 FEW, MANY = 2, 10_000  # facts about one concept

@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def scope_of(number: int) -> Any:
-    from memory.semantic.domain.scope import Scope, Speaker
+    from memory.memories.scope import Scope, Speaker
 
     return Scope(Speaker(f"agent-{number}"))
 
@@ -79,7 +79,7 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
     from django.db import connection
 
     from memory.models import Config
-    from memory.semantic.vectors import queue
+    from memory.search.vectors import queue
     from resolution.memories.reading import read_due
 
     Config.objects.filter(key="embedder").update(value=embedder)

@@ -120,8 +120,8 @@ def fill(memories: int, episodes: int, *, speakers: int = SPEAKERS, one_in: int 
     from django.db import connection
 
     from memory.models import Embedder
-    from memory.semantic.vectors import builtin, schema
-    from memory.semantic.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors import builtin, schema
+    from memory.search.vectors.calibration import BUILTIN_NOISE
 
     chance = BUILTIN_NOISE[builtin.current_name()]
     noise = {"noise_mean": chance.mean, "noise_deviation": chance.deviation}
@@ -179,8 +179,8 @@ def write_vectors(cursor: Any, kind: str, embedder: int) -> None:
     """Give the newest rows vectors, each near that of one of CENTRES texts: embedding all takes half an hour."""
     import numpy as np
 
-    from memory.semantic.vectors import builtin
-    from memory.semantic.vectors.schema import write_vector
+    from memory.search.vectors import builtin
+    from memory.search.vectors.schema import write_vector
 
     cursor.execute(NEWEST.format(kind=kind), [EMBEDDED_MAX])
     rows = cursor.fetchall()
@@ -193,7 +193,7 @@ def write_vectors(cursor: Any, kind: str, embedder: int) -> None:
 
 
 def measure_all(dsn: str) -> dict[str, dict[str, float]]:
-    from memory.semantic.vectors import builtin, queue
+    from memory.search.vectors import builtin, queue
 
     builtin.load()
     random = Random(1)
@@ -232,9 +232,9 @@ class Timer:
 async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float]]:
     from memory.cache.state import Cache
     from memory.cache.sync import Coherence
+    from memory.memories.scope import Scope, Speaker
     from memory.metrics import read_samples
     from memory.search.searcher import INDEXED, UNHURRIED_MS, Searcher, sum_searches
-    from memory.semantic.domain.scope import Scope, Speaker
 
     known = Cache()
     searcher, coherence = Searcher(dsn, known), Coherence(known, dsn)
@@ -271,7 +271,7 @@ async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float
 
 async def ask(searcher: Any, random: Random, agent: str = "", deadline_ms: int = DEADLINE_MS) -> float:
     """Milliseconds."""
-    from memory.semantic.domain.scope import Scope, Speaker
+    from memory.memories.scope import Scope, Speaker
 
     scope = Scope(Speaker(agent or f"agent-{random.choice([0, random.randint(1, SPEAKERS)])}"))
     started = time.perf_counter()
@@ -283,8 +283,8 @@ async def ask(searcher: Any, random: Random, agent: str = "", deadline_ms: int =
 
 
 def measure_asked(random: Random) -> dict[str, float]:
+    from memory.memories.scope import Scope, Speaker
     from memory.search.service import search
-    from memory.semantic.domain.scope import Scope, Speaker
 
     times = []
     for at in range(PROMPTS // 3):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.retrieval_data import Asked, Line, Talk
-from memory.semantic.domain.episodes import compose_episode
+from memory.memories.episodes import compose_episode
 
 TEXT: Final = Path(__file__).with_suffix(".txt")
 _TOLD: Final = re.compile(r"(?P<text>.*?)(?: #(?P<facts>[\w,]+))?")

@@ -19,10 +19,10 @@ import httpx
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from memory.domain.formatting import format_fact
-from memory.domain.types import SEED_DIMENSIONS
-from memory.semantic.domain.consolidation import NEAR
-from memory.semantic.domain.scope import PERSONAL
+from memory.english.phrases import format_fact
+from memory.memories.consolidation import NEAR
+from memory.memories.scope import PERSONAL
+from memory.types import SEED_DIMENSIONS
 from resolution.domain import detective_prompt, tiers
 from resolution.domain.story import StoryLine, StoryRow, sort_lines, split_batches
 
@@ -104,8 +104,8 @@ def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     import django
 
     django.setup()
-    from memory.semantic.vectors import builtin
-    from memory.semantic.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors import builtin
+    from memory.search.vectors.calibration import BUILTIN_NOISE
 
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])

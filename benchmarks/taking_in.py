@@ -23,7 +23,7 @@ from benchmarks.peers.stores import STYLE_BY_DEFAULT
 from benchmarks.replacing_data import TimedMessage
 from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
-from memory.domain.voices import name_unregistered
+from memory.attribution.client_names import name_unregistered
 
 AGENT: Final = "bench"  # as it names itself
 SPEAKER: Final = name_unregistered(AGENT, HOST)
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def post(some: Sequence[TimedMessage]) -> None:
-    from memory.domain.channels import Channel
+    from memory.channels import Channel
     from memory.models import Memory
     from resolution.memories.remarks import compose
     from resolution.memories.service import remember
@@ -103,14 +103,14 @@ def listen(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) ->
 
 
 def scope() -> Any:
-    from memory.semantic.domain.scope import Scope, Speaker
+    from memory.memories.scope import Scope, Speaker
 
     return Scope(Speaker(SPEAKER))
 
 
 def work() -> None:
     from memory.learning.worker import start_learning
-    from memory.semantic.vectors import queue
+    from memory.search.vectors import queue
     from resolution.memories.reading import due, read_due
     from resolution.workers.observations import settle_due
 

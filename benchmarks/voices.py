@@ -60,9 +60,9 @@ def describe(found: Findings) -> str:
 
 async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.cache.state import Cache
-    from memory.domain.channels import Channel
-    from memory.domain.types import SoasRow
+    from memory.channels import Channel
     from memory.learning.heard import compose_heard
+    from memory.types import SoasRow
     from proxy.access.caller import Caller
     from proxy.config.schema import Loops
     from proxy.formats import FORMATS

@@ -22,7 +22,7 @@ from festinger_site import urls  # noqa: E402, F401  now, not with the first req
 from festinger_site.serve.prompt_handler import answer_prompt, read_body  # noqa: E402
 from festinger_site.serve.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
-from memory.collector import SurvivorFreezer  # noqa: E402
+from memory.cache.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.access.addresses import AgentAddresses  # noqa: E402
 from proxy.access.anonymous_bodies import LimitAnonymousBodies  # noqa: E402

@@ -23,9 +23,9 @@ from festinger_site.run.postgres_account import PostgresFailed
 from festinger_site.run.preflight import LaunchFailed
 from memory.access.key_encryption import find_undecryptable
 from memory.db.connections import fetch_rows
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.models import Agent
-from memory.semantic.encoder.model_file import FOLDER
+from memory.search.encoder.model_file import FOLDER
 from proxy.health.checks import CHECKS, NOTE, OK, PROBLEM, WARNING, CheckResult, Outcome, check
 from proxy.health.facts import DATABASE, NOTHING, RUNNING, SERVER, Facts, collect_outside
 

@@ -10,16 +10,16 @@ from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
-from memory.beat import Beat, make_scheduler
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
-from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.learning.worker import start_learning
+from memory.memories.forgetting import prune_episodes
 from memory.models import Heartbeat
 from memory.notifications.delivery import deliver_due, prune_deliveries
-from memory.semantic.forgetting import prune_episodes
-from memory.semantic.vectors import queue
+from memory.running.beat import Beat, make_scheduler
+from memory.running.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
+from memory.search.vectors import queue
 
 logger = logging.getLogger(__name__)
 

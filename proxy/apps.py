@@ -7,7 +7,7 @@ class ProxyConfig(AppConfig):
 
     def ready(self) -> None:
         """Also remove forgotten content from the records of what prompts were given."""
-        from memory.semantic import forgetting
+        from memory.memories import forgetting
         from proxy.telemetry.forgetting import STATEMENTS
 
         forgetting.followers.extend(STATEMENTS)

@@ -19,7 +19,7 @@ from typing import Any, Final
 from django.db import DataError, Error
 
 from memory.db.connections import first_line, is_lost
-from memory.domain.fact_syntax import FactMistake
+from memory.graph.fact_syntax import FactMistake
 from resolution.domain.verdicts import VerdictMistake
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 

@@ -12,24 +12,24 @@ import orjson
 from asgiref.sync import async_to_sync
 from django.conf import settings
 
+from memory.attribution.parts import find_voices, has_fiction
 from memory.cache.loader import load_cache
 from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.authorship.parts import find_voices, has_fiction
-from memory.domain.authorship.voice import Voice, weaker_of
-from memory.domain.cues.extractor import CueMatch, SpeechAct
-from memory.domain.cues.refusals import find_refusals
-from memory.domain.formatting import format_count, format_fact, format_triple
-from memory.domain.statement import Statement
-from memory.domain.types import NAMES
+from memory.english.phrases import format_count, format_fact, format_triple
+from memory.english.statements.extractor import CueMatch, SpeechAct
+from memory.english.statements.refusals import find_refusals
+from memory.graph.statement import Statement
 from memory.learning.heard import compose_heard
 from memory.llm.errors import LlmError
 from memory.models import Episode
 from memory.models.graph import CHANNELS
 from memory.search.searcher import Searcher
-from memory.semantic.vectors import builtin
-from memory.semantic.vectors.embedders import BUILTIN
+from memory.search.vectors import builtin
+from memory.search.vectors.embedders import BUILTIN
+from memory.types import NAMES
+from memory.voice import Voice, weaker_of
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.config.file import environment, read_file

@@ -12,7 +12,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connections
 from pydantic import ValidationError
 
-from memory.collector import pause_collector
+from memory.cache.collector import pause_collector
 from proxy.access.caller import Caller
 from proxy.access.scopes import require
 from proxy.api.endpoint import ENDPOINTS, PARAMETER, Endpoint, Output, dump, format_mistakes

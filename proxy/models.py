@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
-from memory.domain.timing import REQUESTS_KEPT_DAYS
 from memory.models.messages import OctetLength
+from memory.timing import REQUESTS_KEPT_DAYS
 
 EVENTS_KEPT = timedelta(days=REQUESTS_KEPT_DAYS)
 LINK_BYTES = 16

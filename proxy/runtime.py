@@ -10,16 +10,16 @@ from django.apps import apps
 from django.conf import settings
 
 from memory.apps import MemoryConfig
-from memory.heartbeats import ServerPulse, wait_for_worker
 from memory.learning.bookkeeping import Bookkeeper
 from memory.learning.encounters import Encounters
 from memory.learning.outbox import Outbox
 from memory.learning.reader import Reader
 from memory.learning.wakeup import send_wakeup
+from memory.memories.forgetting import FORGOTTEN
+from memory.running.heartbeats import ServerPulse, wait_for_worker
 from memory.search.searcher import INDEXED, Searcher
-from memory.semantic.forgetting import FORGOTTEN
-from memory.semantic.vectors import builtin
-from memory.semantic.vectors.embedders import BUILTIN
+from memory.search.vectors import builtin
+from memory.search.vectors.embedders import BUILTIN
 from proxy.access.projects import NamedProjects
 from proxy.config.file import SettingsFile, environment
 from proxy.config.schema import Rules

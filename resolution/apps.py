@@ -9,7 +9,7 @@ class ResolutionConfig(AppConfig):
         """Register conflict detection for new facts, and the candidates that are forgotten with their speaker."""
         from memory.graph import store
         from memory.learning import setting_aside
-        from memory.semantic import forgetting
+        from memory.memories import forgetting
         from resolution.layers.detection import note_facts
 
         store.followers.append(note_facts)

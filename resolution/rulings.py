@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.statement import is_reopened
-from memory.domain.types import Slot, TripleIds
-from memory.domain.voices import choose_remembered
+from memory.attribution.client_names import choose_remembered
 from memory.graph.snapshots import Snapshot, read_snapshot
+from memory.graph.statement import is_reopened
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.types import Slot, TripleIds
 from resolution.models import Claim, ConflictMember, DecidedTriple, Decision
 
 # --- reading ---

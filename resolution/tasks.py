@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
-from memory.domain.timing import LogThrottle
 from memory.learning.worker import start_learning
 from memory.tasks import embed
+from memory.timing import LogThrottle
 from resolution.consolidation import night, upgrading
 from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective

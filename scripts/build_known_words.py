@@ -1,5 +1,5 @@
-"""Builds ``memory/known_words/words.txt``, the words that nobody is asked about; the README.md beside that file names
-the sources and their licences.
+"""Builds ``memory/questions/known_words/words.txt``, the words that nobody is asked about; the README.md beside that
+file names the sources and their licences.
 
     python -m scripts.build_known_words --pypi pypi.tsv --npm npm.tsv --english american-english british-english
 """
@@ -21,15 +21,15 @@ from zoneinfo import available_timezones
 from pygments.lexers import get_all_lexers
 from wordfreq import get_frequency_dict
 
-from memory.domain.text.function_words import split_words
-from memory.domain.text.tokenizer import is_name, tokenise
-from memory.known_words import FUNCTION_WORD, SMALL_LETTERS, WORDS
+from memory.english.function_words import split_words
+from memory.english.tokenizer import is_name, tokenise
+from memory.questions.known_words import FUNCTION_WORD, SMALL_LETTERS, WORDS
 
 HERE: Final = Path(__file__).parent
 # By speakers and writers on the net, among those with wordfreq lists.
 LANGUAGES: Final = sorted(split_words("ar cs da de es fr id it nb nl pl pt ro ru sv tr uk vi"))
 EVERYDAY: Final = 1e-5  # a Zipf frequency of 4.0
-COMMON: Final = 1e-6  # 3.0 in English: in the database's dictionary (memory/bootstrap.py)
+COMMON: Final = 1e-6  # 3.0 in English: in the database's dictionary (memory/running/bootstrap.py)
 FUNCTION_WORDS_MAX: Final = 100  # of a language, its most frequent words
 PYPI_MAX: Final = 8_000  # rank by downloads
 NPM_MIN: Final = 2_500_000  # downloads a month

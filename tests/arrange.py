@@ -18,19 +18,19 @@ from django.utils import timezone
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.cache.sync import Coherence
+from memory.channels import Channel
 from memory.db.connections import open_connection
 from memory.db.transactions import run_transaction
-from memory.domain.channels import Channel
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import Manner
-from memory.domain.types import Triple
+from memory.english.statements.modality import SpeechAct
+from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.learning.learner import Learner
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
+from memory.memories.slots import find_slots
+from memory.memories.store import Change, Draft
 from memory.models import Config, Edge, EdgeHistory, Memory, Project, ProjectState, Source
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import find_slots
-from memory.semantic.store import Change, Draft
+from memory.types import Triple
 from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import read_verdict

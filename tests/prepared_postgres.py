@@ -20,7 +20,7 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site.run import postgres_cluster
-from memory.semantic.encoder.model_file import FOLDER
+from memory.search.encoder.model_file import FOLDER
 
 PREPARED = "festinger_prepared"  # the database's name, in the cluster and in its copies
 SHARED_FOLDER = "FESTINGER_TEST_SHARED"  # environment variable: processes that a run starts inherit it

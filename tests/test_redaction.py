@@ -17,12 +17,12 @@ from django.db import DataError, IntegrityError, connection, transaction
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.secrets.known import KnownSecret
-from memory.domain.secrets.redaction import MARK
 from memory.learning.heard import HeardMessage, decode, encode
 from memory.learning.journal import Journal
+from memory.memories.scope import Scope, Speaker
 from memory.models import PendingEmbedding
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.secrets.known import KnownSecret
+from memory.secrets.redaction import MARK
 from tests.bad_rows import add_words, catch_violation, insert, run
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn

@@ -12,7 +12,7 @@ class Unbounded(AppConfig):
     name = "tests.unbounded"
 
     def ready(self) -> None:
-        from memory.learning import unexplained
+        from memory.questions import unexplained
         from resolution.intake import quotas
 
         quotas.PER_HOUR.update(dict.fromkeys(quotas.PER_HOUR, 1_000_000))

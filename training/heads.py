@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memory.domain.recall.requests import split_sentences
+from memory.english.telling import split_sentences
 from training.conversations import Person
 
 SENTENCES: Final = Path(__file__).with_name("sentences.tsv")

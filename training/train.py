@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from memory.domain.recall.requests import split_sentences
-from memory.semantic.domain.episodes import SHORT_MAX
-from memory.semantic.encoder.adapter import FILE
-from memory.semantic.encoder.weights import read_published
-from memory.semantic.encoder.word_pieces import WordPieces
+from memory.english.telling import split_sentences
+from memory.memories.episodes import SHORT_MAX
+from memory.search.encoder.adapter import FILE
+from memory.search.encoder.weights import read_published
+from memory.search.encoder.word_pieces import WordPieces
 from training import heads
 from training.conversations import DEVELOPMENT, Person, read_people
 from training.model import adapted_names, encode, encode_all, merge, pad

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memory.admin.base import Page, column
-from memory.bootstrap import OPERATING, view_permissions
+from memory.running.bootstrap import OPERATING, view_permissions
 
 
 class ForSuperusers:

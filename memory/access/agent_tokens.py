@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db import IntegrityError, transaction
 
-from memory.domain.switches import Switch
-from memory.domain.voices import is_reserved
+from memory.access.switches import Switch
+from memory.attribution.client_names import is_reserved
 from memory.models import Agent
 
 TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers

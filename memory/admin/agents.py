@@ -14,8 +14,8 @@ from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
+from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, column, link
-from memory.domain.switches import AGENT_SWITCHES
 from memory.models import Agent, Evidence, Heartbeat
 
 REMEMBERED = ("episodes", "project", "allowed_projects", "allows_all_projects")

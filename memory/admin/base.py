@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
-from memory.domain.text.tokenizer import tokenise
+from memory.english.tokenizer import tokenise
 from memory.models import Soas, find_called_like
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from memory.admin.base import NamesChanges, Page, column
-from memory.domain.mute_patterns import as_regex
+from memory.english.mute_patterns import as_regex
 from memory.models import MutePattern, Soas
 
 COUNTED_MAX: Final = 1_000

@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminP
 
 from memory.access import key_encryption
 from memory.admin.base import Page, ReadOnly, column, limit_selection, link, render_preformatted, requires
-from memory.domain.formatting import shorten
+from memory.english.phrases import shorten
 from memory.models import NotificationDelivery, NotificationTarget
 from memory.notifications import delivery
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from memory.domain.switches import Switch
+from memory.access.switches import Switch
 
 
 @dataclass(frozen=True, slots=True)

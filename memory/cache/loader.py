@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from psycopg.rows import TupleRow
 
+from memory.cache.collector import pause_collector
 from memory.cache.shared import Shared
 from memory.cache.small_tables import (
     read_agents,
@@ -21,10 +22,9 @@ from memory.cache.small_tables import (
     read_templates,
 )
 from memory.cache.state import Cache
-from memory.collector import pause_collector
 from memory.db.connections import Connection
-from memory.domain.recall.retelling import Ended
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
+from memory.recall.repeated import Ended
+from memory.types import EdgeRow, SoasRow, TripleIds
 
 Cell = TypeVar("Cell")
 

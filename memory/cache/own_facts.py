@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from memory.domain.types import EdgeRow
-from memory.domain.voices import GROUP, is_registered
+from memory.attribution.client_names import GROUP, is_registered
+from memory.types import EdgeRow
 
 Holder = tuple[str, str]  # an agent, and the person behind it
 Facts = Mapping[int, list[EdgeRow]]  # by concept

@@ -5,9 +5,9 @@ from typing import Final
 from memory.cache.loader import SOAS, all_rows, batches
 from memory.cache.own_facts import OwnFacts
 from memory.cache.state import Cache
+from memory.channels import Channel
 from memory.db.connections import Connection
-from memory.domain.channels import Channel
-from memory.domain.types import EdgeRow, SoasRow
+from memory.types import EdgeRow, SoasRow
 
 OWN: Final = """
     SELECT waits.id, for_speaker, for_person, concept.id, parent.id, dim.id, waits.is_isa, confidence,

@@ -1,7 +1,7 @@
 """Finds edges in a cache by their places: a slot holds one or, where all is kept, many."""
 
 from memory.cache.state import Cache
-from memory.domain.types import EdgeRow, TripleIds
+from memory.types import EdgeRow, TripleIds
 
 
 def keeps_all(cache: Cache, dimension: str) -> bool:

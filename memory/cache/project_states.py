@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from memory.domain.recall.project_state import ShownState, find_words_of
+from memory.recall.state_lines import ShownState, find_words_of
 
 LOOKED_AT_MAX: Final = 1_000  # values of a project per prompt, those with the rarest words first: some 1 ms
 

@@ -2,11 +2,11 @@
 
 from psycopg.rows import TupleRow
 
+from memory.access.switches import AGENT_SWITCHES
 from memory.cache.audience import AgentRow, ProjectRow
 from memory.cache.state import Cache
 from memory.db.connections import Connection
-from memory.domain.mute_patterns import compile_patterns
-from memory.domain.switches import AGENT_SWITCHES
+from memory.english.mute_patterns import compile_patterns
 from memory.settings import registry
 
 AGENTS = f"""

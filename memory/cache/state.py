@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from memory.attribution.forget_requests import Topic
 from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
-from memory.domain.forgetting import Topic
-from memory.domain.recall.notes import NoteKey, NoteState
-from memory.domain.recall.retelling import Ended
-from memory.domain.recall.saliency import is_salient, saliency
-from memory.domain.recall.selection import put_in_order
-from memory.domain.types import GEOGRAPHY, EdgeRow, Place, SoasRow, TripleIds
+from memory.graph.saliency import is_salient, saliency
+from memory.recall.lines import NoteKey, NoteState
+from memory.recall.repeated import Ended
+from memory.recall.selection import put_in_order
 from memory.settings.registry import Tuning
+from memory.types import GEOGRAPHY, EdgeRow, Place, SoasRow, TripleIds
 
 
 @dataclass(slots=True)

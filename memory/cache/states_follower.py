@@ -6,7 +6,7 @@ from memory.cache.loader import Pace, all_rows, batches
 from memory.cache.project_states import ProjectStates
 from memory.cache.state import Cache
 from memory.db.connections import Connection
-from memory.domain.recall.project_state import show_state
+from memory.recall.state_lines import show_state
 
 HOLDING: Final = "SELECT id, project_id, category, key, value, is_disputed FROM project_state WHERE status = 'active'"
 

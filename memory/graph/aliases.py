@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from memory.domain.types import Triple
 from memory.models import Alias
+from memory.types import Triple
 
 
 def find_concepts(words: Iterable[str]) -> dict[str, str]:

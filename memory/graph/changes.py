@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from memory.db.transactions import GraphChanged
-from memory.domain.types import Place
 from memory.graph import store
 from memory.graph.store import SlotTaken
 from memory.models import Edge, EdgeHistory
+from memory.types import Place
 
 
 @dataclass(slots=True)

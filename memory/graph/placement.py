@@ -12,17 +12,17 @@ from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from memory.domain.channels import is_weaker
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge
-from memory.domain.types import Triple, TripleIds
-from memory.domain.voices import corroborate, voice_of
+from memory.attribution.client_names import corroborate, voice_of
+from memory.channels import is_weaker
+from memory.english.statements.modality import SpeechAct
 from memory.graph import store
 from memory.graph.changes import Changes
+from memory.graph.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
 from memory.graph.surroundings import ConceptSurroundings, EdgesBySlot, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
+from memory.types import Triple, TripleIds
 
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most

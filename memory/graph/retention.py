@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 
 from memory.db.connections import first_line
 from memory.db.locks import Lock, lock_until_commit
-from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
+from memory.graph.saliency import FORGOTTEN_AFTER_DAYS
 from memory.models import EdgeHistory, Evidence, LlmCall, Observation, PromptOpening, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)

@@ -12,15 +12,15 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, Subquery
 from django.utils import timezone
 
+from memory.channels import Channel, channel_of
 from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
-from memory.domain.channels import Channel, channel_of
-from memory.domain.judging import PLAIN, Manner
-from memory.domain.timing import is_dated
-from memory.domain.types import Triple, TripleIds
+from memory.graph.judging import PLAIN, Manner
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.timing import is_dated
+from memory.types import Triple, TripleIds
 
 # Read together with an edge: otherwise showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")

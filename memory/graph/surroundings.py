@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from memory.domain.judging import climb
-from memory.domain.types import Slot, TripleIds
+from memory.graph.judging import climb
 from memory.models import Dimension, Edge
+from memory.types import Slot, TripleIds
 
 
 class EdgesBySlot:
@@ -40,7 +40,7 @@ class EdgesBySlot:
 
 @dataclass(frozen=True, slots=True)
 class ConceptSurroundings:
-    """The graph around a concept (memory.domain.judging.Graph): edges, and ``words`` with their ids."""
+    """The graph around a concept (memory.graph.judging.Graph): edges, and ``words`` with their ids."""
 
     edges: EdgesBySlot
     concept_id: int

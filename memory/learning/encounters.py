@@ -11,15 +11,15 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from memory import request_ids
+from memory.attribution.client_names import GROUP
 from memory.cache.state import Cache
-from memory.domain.authorship.voice import Voice, weaker_of
-from memory.domain.recall.saliency import DAY
-from memory.domain.timing import FirstSeenClock
-from memory.domain.types import Message
-from memory.domain.voices import GROUP
+from memory.graph.saliency import DAY
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reading, digest_message, readable_length, unwrap_message, unwrap_readable
-from memory.semantic.domain.scope import Scope
+from memory.memories.scope import Scope
+from memory.timing import FirstSeenClock
+from memory.types import Message
+from memory.voice import Voice, weaker_of
 
 TOLD_MIN: Final = 300  # characters that identify a conversation
 IN_NAMED_CHAT, BEHIND_SAME_WORDS = b"c", b"p"

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from memory.attribution.parts import digest_paragraph, own_words
 from memory.cache.places import keeps_all
 from memory.cache.state import Cache
-from memory.domain.authorship.parts import digest_paragraph, own_words
-from memory.domain.authorship.voice import Voice
-from memory.domain.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
-from memory.domain.cues.extractor import CueMatch
-from memory.domain.recall.saliency import HOUR
-from memory.domain.statement import Statement, select_statements
-from memory.domain.text.snippets import sentence_stating, share_a_sentence
-from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
-from memory.domain.types import TripleIds
+from memory.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
+from memory.english.statements.extractor import CueMatch
+from memory.graph.saliency import HOUR
+from memory.graph.statement import Statement, select_statements
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import ReadMessage, read_all
+from memory.memories.scope import Scope
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic.domain.scope import Scope
+from memory.questions.snippets import sentence_stating, share_a_sentence
+from memory.timing import MICROSECOND, STATEMENTS_MAX, undate
+from memory.types import TripleIds
+from memory.voice import Voice
 
 CONFIRMED_EVERY_S = HOUR
 

@@ -6,15 +6,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from memory.domain.authorship.parts import has_fiction
-from memory.domain.authorship.voice import OWN, Voice
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
-from memory.domain.timing import undate
+from memory.attribution.parts import has_fiction
+from memory.graph.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
+from memory.memories.episodes import ROLES, EpisodeText, compose_episode, write_places
+from memory.memories.scope import Scope, Speaker
 from memory.models.messages import DIGEST_BYTES
-from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode, write_places
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.lexemes import fold
+from memory.search.lexemes import fold
+from memory.secrets.redaction import mask_secrets
+from memory.timing import undate
+from memory.voice import OWN, Voice
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a waiting message, besides its text

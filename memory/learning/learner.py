@@ -10,16 +10,13 @@ from typing import Any, Final
 
 import psycopg
 
+from memory.attribution.forget_requests import Topic, TopicKind
 from memory.cache.loader import SOAS, all_rows
 from memory.cache.state import Cache
 from memory.db.claims import RETRY_AFTER
 from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
-from memory.domain.authorship.voice import Voice
-from memory.domain.claims.stems import content_stems
-from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.types import SoasRow, TripleIds
-from memory.learning import snippet_store, unexplained
+from memory.english.claims.stems import content_stems
 from memory.learning.encounters import AGAIN_S
 from memory.learning.extraction import NewMessage, extract_statements, find_confirmed
 from memory.learning.heard import HeardMessage, digest_heard
@@ -27,7 +24,10 @@ from memory.learning.observations import insert_observations
 from memory.learning.openings import count_openings
 from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.memories.scope import Scope, Speaker
+from memory.questions import snippet_store, unexplained
+from memory.types import SoasRow, TripleIds
+from memory.voice import Voice
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from memory.db.connections import PAST, Connection, columns, first_line, open_co
 from memory.learning.encounters import AGAIN_S
 from memory.learning.heard import FindVector, HeardMessage, compose_row
 from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
-from memory.semantic.lexemes import LEXEMES
-from memory.semantic.vectors.schema import write_vector
+from memory.search.lexemes import LEXEMES
+from memory.search.vectors.schema import write_vector
 
 logger = logging.getLogger(__name__)
 

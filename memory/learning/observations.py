@@ -7,7 +7,7 @@ from typing import Final
 import psycopg
 
 from memory.db.connections import PAST, Connection, columns, first_line
-from memory.domain.statement import Statement, storable
+from memory.graph.statement import Statement, storable
 
 logger = logging.getLogger(__name__)
 

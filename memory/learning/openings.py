@@ -6,8 +6,8 @@ from typing import Final
 
 import orjson
 
+from memory.attribution.templates import find_openings
 from memory.db.connections import Connection
-from memory.domain.authorship.openings import find_openings
 from memory.learning.extraction import NewMessage
 from memory.models.messages import CONVERSATION_BYTES
 

@@ -16,7 +16,6 @@ from typing import BinaryIO, NamedTuple
 import psycopg
 
 from memory.db.connections import first_line
-from memory.domain.timing import LogThrottle
 from memory.learning.buffer import Backlog, WaitingMessage
 from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
@@ -24,6 +23,7 @@ from memory.learning.message_table import MessageTable, Stored
 from memory.learning.setting_aside import ForgetOrder, decode_order, encode_order
 from memory.learning.wakeup import Waker
 from memory.metrics import Counter, Gauge
+from memory.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 

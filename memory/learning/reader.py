@@ -9,21 +9,22 @@ from hashlib import blake2b
 from sys import getsizeof
 from typing import NamedTuple
 
-from memory import bounds, known_words
+from memory import bounds
+from memory.attribution.envelopes import remove_client_parts, shows_tools, unwrap
+from memory.attribution.forget_requests import ForgetRequest, cut_requests, find_requests
 from memory.cache.state import Cache
-from memory.domain.authorship.envelopes import remove_client_parts, shows_tools, unwrap
-from memory.domain.channels import OTHERS
-from memory.domain.cues.extractor import CueMatch, has_name_near_cue, iter_cues
-from memory.domain.cues.noun_phrases import opens_sentence
-from memory.domain.cues.patterns import find_forms
-from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
-from memory.domain.recall.rendering import CLOSING, OPENING
-from memory.domain.secrets.redaction import MARK, blank_secrets
-from memory.domain.text.sentences import blank_signs
-from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
-from memory.domain.timing import STATEMENTS_MAX
-from memory.domain.types import Message
-from memory.learning.askable import read_spoken
+from memory.channels import OTHERS
+from memory.english.sentences import blank_signs
+from memory.english.statements.extractor import CueMatch, has_name_near_cue, iter_cues
+from memory.english.statements.noun_phrases import opens_sentence
+from memory.english.statements.patterns import find_forms
+from memory.english.tokenizer import WordSets, find_known_words, find_words, is_plain
+from memory.questions import known_words
+from memory.questions.askable import read_spoken
+from memory.recall.rendering import CLOSING, OPENING
+from memory.secrets.redaction import MARK, blank_secrets
+from memory.timing import STATEMENTS_MAX
+from memory.types import Message
 
 # New text of one request that is read; the rest is read when it is sent again.
 NEW_TEXT_MAX = 100_000  # characters

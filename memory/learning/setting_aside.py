@@ -8,15 +8,15 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
+from memory.attribution.forget_requests import Effect, Topic, TopicKind
 from memory.cache.sync import CHANNEL
 from memory.db.connections import PAST, Connection
-from memory.domain.forgetting import Effect, Topic, TopicKind
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.statement import AGENT_MAX, PERSON_MAX, make_storable
+from memory.graph.statement import AGENT_MAX, PERSON_MAX, make_storable
 from memory.learning.heard import digest_heard
+from memory.memories import forgetting
+from memory.memories.scope import Scope, Speaker
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic import forgetting
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.secrets.redaction import mask_secrets
 
 Result = TypeVar("Result")
 Query = tuple[str, Mapping[str, Any]]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from memory.db.connections import first_line
-from memory.domain.timing import LogThrottle
+from memory.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 

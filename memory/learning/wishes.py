@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.authorship.voice import Voice
-from memory.domain.forgetting import Effect, Topic
-from memory.domain.types import Message
+from memory.attribution.forget_requests import Effect, Topic
 from memory.learning.reader import Reading
+from memory.types import Message
+from memory.voice import Voice
 
 OWN: Final = (Voice.SHARED, Voice.UNSURE)
 

@@ -13,8 +13,6 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from memory.access import key_encryption
-from memory.domain.llm.json_answer import AnswerMistake, read_object
-from memory.domain.secrets.redaction import mask_secrets
 from memory.llm import call_log
 from memory.llm.call_log import Usage
 from memory.llm.errors import (
@@ -28,9 +26,11 @@ from memory.llm.errors import (
     Unreadable,
     no_answer,
 )  # fmt: skip
+from memory.llm.json_answer import AnswerMistake, read_object
 from memory.llm.providers import claude, ollama, openai
 from memory.llm.types import Access, Provider, Question, Reply
 from memory.models import Config, LanguageModel, LlmCall
+from memory.secrets.redaction import mask_secrets
 from memory.settings.registry import Tuning
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memory.models import Project
-from memory.semantic.vectors import schema
+from memory.search.vectors import schema
 
 
 def moment(text: str) -> datetime:

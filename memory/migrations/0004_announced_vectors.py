@@ -1,6 +1,6 @@
 from django.db import migrations
 
-# Where the tables of the vectors are there already: new ones are made with them (memory/semantic/vectors/schema.py).
+# Where the tables of the vectors are there already: new ones are made with them (memory/search/vectors/schema.py).
 ADD = """
     DO $$ BEGIN
         IF to_regclass('episode_vector') IS NOT NULL THEN

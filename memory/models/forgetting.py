@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from memory.domain.forgetting import TopicKind
+from memory.attribution.forget_requests import TopicKind
 
 
 class ForgetRequest(models.Model):

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now, Replace
 
-from memory.domain.channels import Channel
-from memory.domain.formatting import format_fact, relate
-from memory.domain.types import Place, Triple, TripleIds
+from memory.channels import Channel
+from memory.english.phrases import format_fact, relate
+from memory.types import Place, Triple, TripleIds
 
 
 class NormalForm(models.Func):

@@ -5,10 +5,10 @@ from django.db.models import Q
 from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
-from memory.domain.authorship.voice import Voice
 from memory.models.forgetting import SetAside
 from memory.models.graph import Soas
 from memory.models.operating import Project
+from memory.voice import Voice
 
 DIGEST_BYTES = 32
 VOICES = [(voice.value, voice.value) for voice in Voice]

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
-from memory.domain.formatting import format_fact
+from memory.english.phrases import format_fact
 from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS, IS_CHANNEL
 from memory.models.messages import DIGEST_BYTES, OctetLength
@@ -21,7 +21,7 @@ class Observation(SetAside):
         CONCEPT = "concept"
 
     class Says(models.TextChoices):
-        """The effect of a triple on earlier statements (memory.domain.cues.modality.SpeechAct)."""
+        """The effect of a triple on earlier statements (memory.english.statements.modality.SpeechAct)."""
 
         STATES = "states"
         RETRACTS = "retracts", "takes it back"

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
-from memory.domain.mute_patterns import PatternMistake, clean_pattern, compile_patterns
+from memory.english.mute_patterns import PatternMistake, clean_pattern, compile_patterns
 from memory.models.graph import Soas
 from memory.settings import registry
 

@@ -1,7 +1,7 @@
 """Tables of the search beside the texts: embedders, the queue of texts to embed, frequencies of English words.
 
 The vectors are in tables of their own, which only exist if Postgres has the extension ``vector``
-(memory/semantic/vectors/schema.py)."""
+(memory/search/vectors/schema.py)."""
 
 from django.db import models
 from django.db.models import Q

@@ -1,5 +1,5 @@
 """Episodes (messages) and memories. The embeddings are in tables of their own, which only exist if Postgres has the
-extension ``vector`` (memory/semantic/vectors)."""
+extension ``vector`` (memory/search/vectors)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -148,7 +148,7 @@ class ExtractionMark(models.Model):
 
 
 class Memory(SetAside):
-    """A sentence that holds until another takes its place. Only memory/semantic/store.py writes it."""
+    """A sentence that holds until another takes its place. Only memory/memories/store.py writes it."""
 
     class Category(models.TextChoices):
         IDENTITY = "identity"
@@ -203,7 +203,7 @@ class Memory(SetAside):
     lexemes = models.GeneratedField(
         expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
     )
-    is_personal = models.GeneratedField(  # memory.semantic.store.is_personal
+    is_personal = models.GeneratedField(  # memory.memories.store.is_personal
         expression=ExpressionWrapper(
             Q(category__in=["identity", "preference", "episodic"])
             | Q(category="project", project=None) & ~Q(person="")

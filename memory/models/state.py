@@ -12,7 +12,7 @@ VALUE_CHARACTERS = 500
 
 class ProjectState(models.Model):
     """One value of a project, by category and key. Replaced values stay, with a pointer to their successor. Only
-    memory/semantic/project_state.py writes it."""
+    memory/memories/project_state.py writes it."""
 
     class Status(models.TextChoices):
         ACTIVE = "active"

@@ -3,10 +3,10 @@
 from typing import Final
 
 from memory.cache.state import Cache
-from memory.domain.text.tokenizer import find_words
-from memory.domain.types import TripleIds
+from memory.english.tokenizer import find_words
+from memory.search.lexemes import find_lexemes
 from memory.search.ranking import weigh
-from memory.semantic.lexemes import find_lexemes
+from memory.types import TripleIds
 
 SHARE: Final = 0.5  # of the weight of a prompt's words that a fact must have
 LOOKED_AT_MAX: Final = 200  # facts of one name

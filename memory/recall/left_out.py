@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from memory.attribution.forget_requests import Topic
 from memory.cache.own_facts import Holder
 from memory.cache.state import Cache
-from memory.domain.forgetting import Topic
-from memory.domain.types import EdgeRow
+from memory.types import EdgeRow
 
 
 @contextmanager

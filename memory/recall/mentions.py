@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
-from memory.domain.recall.saliency import count_encounters, is_salient
-from memory.domain.types import SoasRow
+from memory.graph.saliency import count_encounters, is_salient
 from memory.learning.reader import Reading
+from memory.types import SoasRow
 
 # None for a message beyond the request's allowance, which is read when it is resent.
 MaybeReading = Reading | None

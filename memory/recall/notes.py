@@ -8,16 +8,16 @@ from typing import Final, NamedTuple
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey, ShownNote, find_content_words, list_capitalised, render_note
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
-from memory.domain.recall.requests import TEXTS_KEPT
-from memory.domain.recall.retelling import repeats_facts
-from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.tokenizer import find_words
-from memory.domain.timing import is_dated
-from memory.domain.types import TripleIds
+from memory.english.function_words import is_closed_class
+from memory.english.telling import TEXTS_KEPT
+from memory.english.tokenizer import find_words
+from memory.recall.lines import NoteKey, ShownNote, find_content_words, list_capitalised, render_note
+from memory.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
+from memory.recall.repeated import repeats_facts
 from memory.recall.speakers_graph import SpeakersGraph
 from memory.search.ranking import LINES_MAX
+from memory.timing import is_dated
+from memory.types import TripleIds
 
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"

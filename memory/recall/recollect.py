@@ -1,4 +1,4 @@
-"""Recalls what a prompt needs, from the cache and by the pure rules of ``domain/recall``, without a query."""
+"""Recalls what a prompt needs, from the cache and by pure rules, without a query."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,25 @@ from functools import partial
 from memory.cache.own_facts import Holder
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
-from memory.domain.channels import OTHERS, Channel
-from memory.domain.cues.extractor import CueMatch, SpeechAct
-from memory.domain.recall.notes import NoteKey, ShownNote, render_note
-from memory.domain.recall.rendering import (
+from memory.channels import OTHERS, Channel
+from memory.english.frequent_words import FREQUENT
+from memory.english.function_words import is_closed_class
+from memory.english.statements.extractor import CueMatch, SpeechAct
+from memory.graph.saliency import DAY, may_ask, priority
+from memory.learning.reader import Reading, find_statements
+from memory.questions.choose import choose_askable, count_allowed
+from memory.recall.lines import NoteKey, ShownNote, render_note
+from memory.recall.mentions import Mentions
+from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
+from memory.recall.rendering import (
     CHARACTERS_PER_TOKEN,
     NOTHING,
     Block,
     ShownFact,
-    Style,
     block_length,
     count_tokens,
 )
-from memory.domain.recall.saliency import DAY, may_ask, priority
-from memory.domain.recall.selection import (
+from memory.recall.selection import (
     FACTS_MAX,
     Bounds,
     SalientConcept,
@@ -30,16 +35,10 @@ from memory.domain.recall.selection import (
     is_in_force,
     select,
 )
-from memory.domain.text.frequent_words import FREQUENT
-from memory.domain.text.function_words import is_closed_class
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.learning.reader import Reading, find_statements
-from memory.recall.mentions import Mentions
-from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
-from memory.recall.questions import choose_askable, count_allowed
 from memory.recall.speakers_graph import SpeakersGraph
 from memory.recall.stated import NOTHING_STATED, Stated
 from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
+from memory.types import EdgeRow, SoasRow, Style, TripleIds
 
 EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
 

@@ -8,8 +8,8 @@ from typing import Final
 from memory.cache.own_facts import NONE, Facts, Holder
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
-from memory.domain.types import EdgeRow, TripleIds
 from memory.recall.stated import NOTHING_STATED, Stated
+from memory.types import EdgeRow, TripleIds
 
 RIVALS_MAX: Final = 3  # values of a disputed fact that are shown beside the current one
 

@@ -5,21 +5,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
+from memory.attribution.client_names import voice_of
 from memory.cache.places import keeps_all, list_edges
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE
-from memory.domain.cues.matches import CueMatch
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import find_mistake
-from memory.domain.judging import Act, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
-from memory.domain.name_shapes import find_doubt
-from memory.domain.recall.selection import channel_of_edge
-from memory.domain.statement import select_statements
-from memory.domain.text.spelling import find_spelling
-from memory.domain.timing import STATEMENTS_MAX
-from memory.domain.types import EdgeRow, Place, Triple, TripleIds
-from memory.domain.voices import voice_of
+from memory.channels import TENTATIVE
+from memory.english.name_shapes import find_doubt
+from memory.english.spelling import find_spelling
+from memory.english.statements.matches import CueMatch
+from memory.english.statements.modality import SpeechAct
+from memory.graph.fact_syntax import find_mistake
+from memory.graph.judging import Act, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
+from memory.graph.statement import select_statements
 from memory.learning.reader import Reading
+from memory.recall.selection import channel_of_edge
+from memory.timing import STATEMENTS_MAX
+from memory.types import EdgeRow, Place, Triple, TripleIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _make_standing(cache: Cache, edge: EdgeRow, agent: str) -> StandingFact:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The graph around a concept, as this process knows it (memory.domain.judging.Graph)."""
+    """The graph around a concept, as this process knows it (memory.graph.judging.Graph)."""
 
     cache: Cache
     concept_id: int

@@ -3,10 +3,10 @@
 from typing import Final, NamedTuple
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey
-from memory.domain.recall.project_state import ShownState
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
+from memory.recall.lines import NoteKey
 from memory.recall.notes import GIVEN, GIVEN_BEFORE, NO_ROOM
+from memory.recall.rendering import CHARACTERS_PER_TOKEN, Block
+from memory.recall.state_lines import ShownState
 
 TOKENS_MAX: Final = 150  # of a block, before all else
 SAID_MAX: Final = 2_000  # characters in which keys are looked for

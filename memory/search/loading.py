@@ -6,15 +6,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import psycopg
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import consolidation
+from memory.memories.scope import Scope
+from memory.search.chance_likeness import Noise
 from memory.search.index import Index, Row
 from memory.search.ranking import asks_only, tells_change
 from memory.search.request import Kind
 from memory.search.results import Found
-from memory.semantic.domain import consolidation
-from memory.semantic.domain.noise import Noise
-from memory.semantic.domain.scope import Scope
-from memory.semantic.vectors.schema import write_vector
+from memory.search.vectors.schema import write_vector
 
 TEXTS_MAX: Final = 20_000  # of a scope, the newest; older ones are found on request
 LEAST_CONFIDENCE: Final = 0.3  # of a memory that is given on request

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from memory.domain.recall.notes import cut_around, find_content_words, make_harmless
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN
-from memory.domain.timing import is_dated
-from memory.domain.types import TripleIds
+from memory.memories.episodes import cut_out
+from memory.recall.lines import cut_around, find_content_words, make_harmless
+from memory.recall.rendering import CHARACTERS_PER_TOKEN
 from memory.search.request import Kind
-from memory.semantic.domain.episodes import cut_out
+from memory.timing import is_dated
+from memory.types import TripleIds
 
 ANSWER_TOKENS: Final = 400
 EXCERPT_MAX: Final = 400  # characters of one text
@@ -18,7 +18,7 @@ EXCERPT_MIN: Final = 60  # less tells nothing
 
 
 class Found(NamedTuple):
-    """A memory, an episode or a fact. ``said_at`` in seconds since the epoch (memory.domain.timing.is_dated tells
+    """A memory, an episode or a fact. ``said_at`` in seconds since the epoch (memory.timing.is_dated tells
     whether that is known). ``quoted``: start and end of each quotation in the text. ``similarity`` to the query and
     ``score`` are from 0 to 1; ``is_weak``: it may well have nothing to do with the query."""
 

@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal, get_args
 
 from memory.cache.state import Cache
-from memory.domain.text.tokenizer import find_words
+from memory.english.tokenizer import find_words
+from memory.memories.episodes import SHORT_MAX
+from memory.memories.scope import Scope
 from memory.metrics import Counter, Histogram, Samples, total
 from memory.search.held import Indexes
 from memory.search.index import Index, Vector
 from memory.search.ranking import ForPrompt, choose_for_prompt
 from memory.search.request import FOREVER, Kind, cut_query
 from memory.search.service import ask, embed_for
-from memory.semantic.domain.episodes import SHORT_MAX
-from memory.semantic.domain.scope import Scope
 
 logger = logging.getLogger(__name__)
 

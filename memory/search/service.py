@@ -9,21 +9,21 @@ import psycopg
 from django.db import connection
 
 from memory.cache.loader import ENDED, LEXEMES, weigh_lexemes
-from memory.domain.formatting import tell_fact
-from memory.domain.recall.retelling import Ended
-from memory.domain.text.tokenizer import find_words
-from memory.domain.types import TripleIds
+from memory.english.phrases import tell_fact
+from memory.english.tokenizer import find_words
 from memory.llm.errors import LlmError
+from memory.memories.scope import Scope
+from memory.recall.repeated import Ended
 from memory.search import ranking
+from memory.search.encoder import adapter
 from memory.search.index import Index, Query, Vector, lexeme_id
+from memory.search.lexemes import find_lexemes
 from memory.search.loading import TEXTS_MAX, Space, read_facts, read_index, read_older, read_spaces
 from memory.search.ranking import Asked
 from memory.search.request import KINDS, Types, cut_query
 from memory.search.results import Found
-from memory.semantic.domain.scope import Scope
-from memory.semantic.encoder import adapter
-from memory.semantic.lexemes import find_lexemes
-from memory.semantic.vectors import builtin, embedders
+from memory.search.vectors import builtin, embedders
+from memory.types import TripleIds
 
 EMBEDDING_S: Final = 3.0  # for the vector of a query; without it, words answer
 

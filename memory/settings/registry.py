@@ -18,9 +18,9 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
-from memory.domain.recall.rendering import Style
 from memory.settings import retired
 from memory.settings.grammar import Takes, describe_mistake
+from memory.types import Style
 
 
 class ConfigMistake(ValueError):

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import unquote, unquote_to_bytes
 
 from memory.access.agent_tokens import AgentMistake, clean_name
-from memory.domain.switches import SWITCHES, Switch
+from memory.access.switches import SWITCHES, Switch
 from proxy.errors import BadRequest
 from proxy.upstream.asgi_types import Application, AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import send_error

@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from unfold.forms import AuthenticationForm
 
 from memory import bounds
-from memory.domain.voices import network_of
+from memory.attribution.client_names import network_of
 from proxy.models import LoginFailures
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from memory.domain.statement import PERSON_MAX
+from memory.graph.statement import PERSON_MAX
 
 READ_MAX: Final = 4_096  # characters of a name that is parsed; nobody has a longer one
 

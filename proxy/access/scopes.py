@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from django.conf import settings
 
 from memory.cache.state import Cache
-from memory.semantic.domain.scope import Scope
+from memory.memories.scope import Scope
 from proxy.access.caller import NO_SUCH_PROJECT, Caller, choose_project, has_own_token, may_name
 from proxy.errors import DatabaseAway, ForwardingLoop, NotAllowed, ProxyError
 from proxy.upstream.headers import Headers, filter_for_upstream

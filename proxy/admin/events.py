@@ -18,10 +18,10 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from memory.admin.base import LINK, ListFilter, Page, ReadOnly, column, link, render_preformatted
-from memory.domain.formatting import format_count
-from memory.domain.timing import FIRST_DATED
+from memory.english.phrases import format_count
 from memory.models import Config, Observation
 from memory.models.messages import DIGEST_BYTES
+from memory.timing import FIRST_DATED
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed

@@ -12,7 +12,7 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import add_pages
-from memory.domain.statement import PERSON_MAX
+from memory.graph.statement import PERSON_MAX
 from memory.models import Agent, Project
 from proxy import runtime
 from proxy.access.caller import impersonate

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 from ninja import Field
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from memory.domain.text.tokenizer import parse_name
+from memory.english.tokenizer import parse_name
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.access.scopes import may, scope_of

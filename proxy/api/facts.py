@@ -9,12 +9,12 @@ from django.utils import timezone
 from ninja import Field
 
 from memory.access.teachers import note_teacher
-from memory.domain.channels import Channel
-from memory.domain.fact_syntax import parse_concept, parse_fact
-from memory.domain.secrets.redaction import mask_secrets
+from memory.channels import Channel
 from memory.graph.aliases import find_concepts
+from memory.graph.fact_syntax import parse_concept, parse_fact
 from memory.graph.store import NOBODY, WORDS, Attribution
 from memory.models import Edge, Source
+from memory.secrets.redaction import mask_secrets
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.api import endpoint

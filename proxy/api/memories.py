@@ -15,19 +15,19 @@ from django.utils import timezone
 from ninja import Field
 from pydantic import BeforeValidator
 
-from memory.domain.channels import Channel
-from memory.domain.forgetting import Effect, Topic, TopicKind, find_requests, read_topic
-from memory.domain.statement import PERSON_MAX
+from memory.attribution.forget_requests import Effect, Topic, TopicKind, find_requests, read_topic
+from memory.channels import Channel
+from memory.graph.statement import PERSON_MAX
 from memory.learning.reader import is_word
 from memory.learning.setting_aside import make_order, set_aside
 from memory.learning.setting_aside import run as run_plan
+from memory.memories.scope import Scope, Speaker
+from memory.memories.store import current_confidence, visible_to
 from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import answer_search
 from memory.search.service import search
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.access.persons import clean_person

@@ -6,7 +6,7 @@ from typing import Any
 from ninja import Field
 from pydantic import AliasPath
 
-from memory.domain.fact_syntax import parse_concept
+from memory.graph.fact_syntax import parse_concept
 from memory.models import Alias
 from proxy.access.caller import Caller
 from proxy.api import endpoint

@@ -9,9 +9,9 @@ from django.db.models import Prefetch, prefetch_related_objects
 from ninja import Field
 from pydantic import AliasPath, BeforeValidator
 
-from memory.domain.name_shapes import find_doubt
-from memory.domain.types import Place
+from memory.english.name_shapes import find_doubt
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
+from memory.types import Place
 from proxy.api.endpoint import OpenOutput, Output
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows

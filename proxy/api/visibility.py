@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from django.db.models import Exists, OuterRef, Q
 
-from memory.domain.voices import voice_of
+from memory.attribution.client_names import voice_of
+from memory.memories.scope import Scope
+from memory.memories.store import visible_to
 from memory.models import ProjectState
-from memory.semantic.domain.scope import Scope
-from memory.semantic.store import visible_to
 from proxy.access.caller import Caller
 from proxy.access.scopes import may
 from proxy.api.serializers import ConflictOut

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import orjson
 
-from memory.domain.types import Message
+from memory.types import Message
 from proxy.formats.base import Part, Prompt
 
 SIZE = 16  # bytes of a link

@@ -10,9 +10,9 @@ from typing import Final
 from django.conf import settings
 
 from memory import bounds, llm
-from memory.bootstrap import DAILY, SCHEDULE
-from memory.domain.formatting import format_count, format_duration
-from memory.semantic.vectors.condition import read_condition
+from memory.english.phrases import format_count, format_duration
+from memory.running.bootstrap import DAILY, SCHEDULE
+from memory.search.vectors.condition import read_condition
 from proxy.health.facts import COUNTED_MAX, DATABASE, NOTHING, RUNNING, SERVER, Facts, Needs
 
 # A pulse comes every 10 s, later on a busy machine (festinger_site/run/liveness_probe.py).

@@ -7,9 +7,9 @@ from typing import Any
 from memory import bounds
 from memory.cache.loader import batches
 from memory.db.connections import Connection
-from memory.domain.recall.notes import ShownNote
-from memory.domain.recall.project_state import ShownState
-from memory.domain.recall.rendering import Block, ShownFact
+from memory.recall.lines import ShownNote
+from memory.recall.rendering import Block, ShownFact
+from memory.recall.state_lines import ShownState
 from proxy import models
 from proxy.prompts.blocks import Blocks, Injection
 from proxy.telemetry import privacy

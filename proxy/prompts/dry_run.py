@@ -7,16 +7,16 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from memory.access.switches import Restrictions
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey, render_note
-from memory.domain.recall.project_state import render_state
-from memory.domain.statement import Statement
-from memory.domain.switches import Restrictions
+from memory.graph.statement import Statement
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage, extract_statements
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
+from memory.recall.lines import NoteKey, render_note
 from memory.recall.recollect import Recollection
+from memory.recall.state_lines import render_state
 from memory.search.searcher import Searcher
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Literal
 
 from memory import bounds
-from memory.domain.types import Message
 from memory.learning.setting_aside import ForgetOrder
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.types import Message
 from proxy.access.caller import Caller
 from proxy.formats import FORMATS
 from proxy.formats.base import PARTS_MAX

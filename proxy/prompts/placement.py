@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import ShownNote
-from memory.domain.recall.rendering import NOTHING, Block, join_blocks
-from memory.domain.types import TripleIds
+from memory.recall.lines import ShownNote
 from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside
 from memory.recall.recollect import Recollection, list_current, recollect, still_holds
+from memory.recall.rendering import NOTHING, Block, join_blocks
 from memory.recall.stated import NOTHING_STATED, Stated
 from memory.recall.states import ProjectPrompt
+from memory.types import TripleIds
 from proxy.formats.base import GAP, Edit, Part, join_texts
 from proxy.formats.prefixes import PrefixDigests
 from proxy.prompts.blocks import RESEND_S, Blocks, Version

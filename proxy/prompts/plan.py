@@ -12,20 +12,20 @@ from functools import partial
 from typing import Literal
 
 from memory import request_ids
+from memory.access.switches import Restrictions
+from memory.attribution.forget_requests import Effect
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
-from memory.domain.authorship.voice import Voice
-from memory.domain.forgetting import Effect
-from memory.domain.switches import Restrictions
-from memory.domain.types import Message
 from memory.learning.encounters import Encounter, Encounters, list_unkept
 from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.learning.setting_aside import ForgetOrder, make_order
 from memory.learning.wishes import NOTHING as NO_WISHES
 from memory.learning.wishes import Wishes, read_wishes
+from memory.memories.scope import Scope
 from memory.recall.left_out import leave_out
 from memory.recall.stated import NOTHING_STATED, judge_prompt
-from memory.semantic.domain.scope import Scope
+from memory.types import Message
+from memory.voice import Voice
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops
 from proxy.formats import FORMATS

@@ -7,8 +7,8 @@ from typing import Any, Final, TypedDict
 from django.utils.crypto import salted_hmac
 
 from memory import bounds, request_ids
-from memory.domain.switches import Restrictions
-from memory.semantic.domain.scope import Scope
+from memory.access.switches import Restrictions
+from memory.memories.scope import Scope
 from proxy.formats.base import Prompt, WireFormat
 from proxy.prompts.placement import Placed
 from proxy.telemetry.events import shorten_reasons

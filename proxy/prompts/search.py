@@ -13,12 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from unicodedata import normalize
 
+from memory.attribution.parts import own_words
 from memory.cache.state import Cache
-from memory.domain.authorship.parts import own_words
-from memory.domain.claims.wording import corrects
-from memory.domain.cues.extractor import find_cues
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.recall.notes import (
+from memory.english.claims.wording import corrects
+from memory.english.statements.extractor import find_cues
+from memory.english.statements.modality import SpeechAct
+from memory.learning.reader import unwrap_readable
+from memory.memories import slots
+from memory.memories.episodes import SHORT_MAX
+from memory.memories.scope import Scope
+from memory.recall.asked_facts import find_asked_facts
+from memory.recall.lines import (
     CUT,
     NoteKey,
     ShownNote,
@@ -27,18 +32,13 @@ from memory.domain.recall.notes import (
     says_something,
     show_note,
 )
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.types import NAMES, Message, TripleIds
-from memory.learning.reader import unwrap_readable
-from memory.recall.asked_facts import find_asked_facts
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import LOAD_MS, UNHURRIED_MS
-from memory.semantic.domain import slots
-from memory.semantic.domain.episodes import SHORT_MAX
-from memory.semantic.domain.scope import Scope
+from memory.secrets.redaction import mask_secrets
+from memory.types import NAMES, Message, TripleIds
 from proxy.formats.prefixes import digest_words, link_after
 from proxy.prompts.blocks import RESEND_S, Blocks
 from proxy.prompts.placement import MessageNotes, Placed

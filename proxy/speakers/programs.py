@@ -10,9 +10,9 @@ import re
 from collections.abc import Container
 from typing import Final
 
-from memory.domain.authorship.envelopes import is_person_envelope, unwrap
-from memory.domain.authorship.openings import find_openings
-from memory.domain.language.english import programs as english
+from memory.attribution.envelopes import is_person_envelope, unwrap
+from memory.attribution.templates import find_openings
+from memory.english.words import programs as english
 from proxy.formats.base import Payload, Prompt
 
 LOOKED_AT: Final = 20_000  # characters of a system text, and of a message without one

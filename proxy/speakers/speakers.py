@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from memory.domain.authorship.doubts import asks_for_made_up, is_about_work, is_fiction
-from memory.domain.authorship.envelopes import (
+from memory.attribution.client_names import GROUP
+from memory.attribution.doubts import asks_for_made_up, is_about_work, is_fiction
+from memory.attribution.envelopes import (
     EXAMPLES_END,
     is_delegated,
     is_envelope,
@@ -12,11 +13,10 @@ from memory.domain.authorship.envelopes import (
     read_sender,
     remove_client_parts,
 )
-from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
-from memory.domain.authorship.pasted import asks_for_texts
-from memory.domain.authorship.voice import Voice, weaker_of
-from memory.domain.types import Message
-from memory.domain.voices import GROUP
+from memory.attribution.parts import announces_text, asks_for_text, hands_on
+from memory.attribution.pasted import asks_for_texts
+from memory.types import Message
+from memory.voice import Voice, weaker_of
 from proxy.access.persons import clean_person
 from proxy.formats.base import Part, Payload, Prompt
 from proxy.formats.flattened import FlattenedPrompt

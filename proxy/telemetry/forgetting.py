@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# ``going`` is the table of memory/semantic/forgetting.py: kind and row of what is to be forgotten.
+# ``going`` is the table of memory/memories/forgetting.py: kind and row of what is to be forgotten.
 OF_REQUESTS: Final = """
     UPDATE recollection_event SET block = '' WHERE block <> '' AND EXISTS (
         SELECT FROM jsonb_array_elements(notes) AS note JOIN going

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.models import Soas
 from memory.recall.notes import GIVEN
 from proxy.models import LoopEvent, RecollectionEvent

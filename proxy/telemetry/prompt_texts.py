@@ -4,11 +4,11 @@ last user message, with secrets masked."""
 from collections.abc import Sequence
 from typing import Final
 
-from memory.domain.authorship.envelopes import unwrap
-from memory.domain.forgetting import cut_requests, find_requests
-from memory.domain.secrets.redaction import mask_secrets
+from memory.attribution.envelopes import unwrap
+from memory.attribution.forget_requests import cut_requests, find_requests
 from memory.graph import retention
 from memory.recall.mentions import MaybeReading
+from memory.secrets.redaction import mask_secrets
 from proxy.formats.base import Part
 from proxy.models import RecollectionEvent
 

@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requires
 from memory.db.transactions import run_transaction
-from memory.domain.formatting import format_count
-from memory.domain.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
+from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
+from memory.english.phrases import format_count
 from memory.models import Soas
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin

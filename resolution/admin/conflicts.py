@@ -16,9 +16,9 @@ from django.views.decorators.http import require_GET, require_safe
 
 from memory import llm
 from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
-from memory.domain.formatting import format_count
-from memory.domain.types import whole_number
+from memory.english.phrases import format_count
 from memory.models import Source
+from memory.types import whole_number
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button

@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memory.admin.base import LINK, Fixed, ListFilter, NamesChanges, Page, column, link
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.graph import store
 from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to

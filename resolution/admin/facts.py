@@ -24,7 +24,7 @@ from memory.admin.base import (
     requires,
     with_keys,
 )
-from memory.domain.formatting import shorten, tells_dimension
+from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
 from resolution.admin.pages import ReadPage, changes, with_button

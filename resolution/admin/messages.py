@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from memory.admin.base import ListFilter, Page, ReadOnly, column, limit_selection, render_preformatted, requires
-from memory.domain.formatting import shorten
+from memory.english.phrases import shorten
 from memory.models import HeardMessage
 
 

@@ -20,7 +20,7 @@ from memory.admin.base import (
     render_preformatted,
     requires,
 )
-from memory.domain.formatting import relate, shorten, tells_dimension
+from memory.english.phrases import relate, shorten, tells_dimension
 from memory.models import Observation, Soas
 from resolution.admin.pages import render_origin
 from resolution.views.origins import trace_observation

@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.admin.base import LINK, Page, link
-from memory.domain.types import whole_number
 from memory.models import Source
+from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
 from resolution.views.origins import Origin

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
-from memory.domain.formatting import format_count, format_duration
+from memory.english.phrases import format_count, format_duration
 from memory.learning.wakeup import Waker, send_wakeup
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from memory import llm
-from memory.domain.timing import describe_time
+from memory.memories import store
+from memory.memories.store import Action
 from memory.models import LanguageModel, LlmCall, Memory, MemoryHistory
-from memory.semantic import store
-from memory.semantic.store import Action
+from memory.timing import describe_time
 from resolution.consolidation.inventory import find_memories
 from resolution.domain.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
 from resolution.layers.memories import drop_settled

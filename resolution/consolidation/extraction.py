@@ -14,12 +14,17 @@ from typing import Any, Final, NamedTuple
 from django.utils import timezone
 
 from memory import llm
+from memory.channels import EXPLAINED_TRUST, Channel
 from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
-from memory.domain.channels import EXPLAINED_TRUST, Channel
-from memory.domain.claims.oppositions import find_opposition
-from memory.domain.recall.notes import says_something
-from memory.domain.timing import describe_time
+from memory.english.claims.oppositions import find_opposition
+from memory.memories import nearness, store
+from memory.memories.consolidation import KNOWN_NEAR, says_same
+from memory.memories.contradicting import find_rivals, lock_places
+from memory.memories.episodes import cut_out
+from memory.memories.scope import Scope, Speaker
+from memory.memories.slots import find_slots
+from memory.memories.store import Change, Draft, Status
 from memory.models import (
     Agent,
     Config,
@@ -33,16 +38,11 @@ from memory.models import (
     PendingEmbedding,
     TextKind,
 )
+from memory.recall.lines import says_something
 from memory.search.ranking import asks_only
-from memory.semantic import nearness, store
-from memory.semantic.domain.consolidation import KNOWN_NEAR, says_same
-from memory.semantic.domain.episodes import cut_out
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import find_slots
-from memory.semantic.rivals import find_rivals, lock_places
-from memory.semantic.store import Change, Draft, Status
-from memory.semantic.vectors import embedders
+from memory.search.vectors import embedders
 from memory.settings.registry import Tuning
+from memory.timing import describe_time
 from resolution.consolidation.inventory import connect
 from resolution.domain.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
 from resolution.layers.detection import detect_memory

@@ -7,9 +7,9 @@ from typing import Final
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from memory.memories import consolidation as rules
+from memory.memories.store import Status
 from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
-from memory.semantic.domain import consolidation as rules
-from memory.semantic.store import Status
 
 EPISODES: Final = 2_000  # compared at a time
 

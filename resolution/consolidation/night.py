@@ -16,16 +16,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import llm
+from memory.channels import STRONGEST_FIRST, Channel
 from memory.db.transactions import run_transaction
-from memory.domain.channels import STRONGEST_FIRST, Channel
-from memory.domain.claims.oppositions import Opposition, find_opposition
-from memory.domain.formatting import format_count
+from memory.english.claims.oppositions import Opposition, find_opposition
+from memory.english.phrases import format_count
+from memory.memories import consolidation as rules
+from memory.memories import merging, nearness, store
+from memory.memories.contradicting import find_contradiction
+from memory.memories.store import Change
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
-from memory.semantic import nearness, store, uniting
-from memory.semantic.domain import consolidation as rules
-from memory.semantic.rivals import find_contradiction
-from memory.semantic.store import Change
-from memory.semantic.vectors import queue, schema
+from memory.search.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, inventory
 from resolution.consolidation.doubts import Doubts, MemoryPair
 from resolution.domain.memory_prompt import PairVerdict
@@ -165,7 +165,7 @@ class Night:
             self.note(0)
 
     def support(self, said: dict[int, datetime], memory: Memory) -> None:
-        uniting.support(memory, said, self.because(f"{format_count(len(said), 'message')} said it again"))
+        merging.support(memory, said, self.because(f"{format_count(len(said), 'message')} said it again"))
         self.counts["supported"] += 1
 
     # --- contradictions and merges ---
@@ -217,7 +217,7 @@ class Night:
             self.counts["merged"] += len(losers)
 
     def unite(self, winner: Memory, losers: Sequence[Memory], by: Change) -> None:
-        uniting.merge(winner, losers, by)
+        merging.merge(winner, losers, by)
         settle_moot(MemberKind.MEMORY, [loser.pk for loser in losers])
 
     # --- pairs that no rule decides ---

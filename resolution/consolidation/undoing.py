@@ -6,11 +6,11 @@ from typing import Final
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.transactions import in_transaction
-from memory.domain.channels import Channel
+from memory.memories import merging as uniting
+from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory
-from memory.semantic import uniting
-from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.layers.conflicts import MemberKind, close_moot, find_open, settle_moot
 from resolution.layers.detection import disagree

@@ -10,17 +10,17 @@ from django.db import Error
 from django.db.models import F, Q
 from django.utils import timezone
 
+from memory.attribution.parts import find_voices, voice_of
+from memory.channels import Channel
 from memory.db.connections import first_line, raise_if_away
 from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
-from memory.domain.authorship.parts import find_voices, voice_of
-from memory.domain.authorship.voice import Voice
-from memory.domain.channels import Channel
-from memory.domain.claims.stems import content_stems
+from memory.english.claims.stems import content_stems
+from memory.memories import store
+from memory.memories.explicit import TEXT_MAX, iter_sentences, read_memories
+from memory.memories.store import Action, Change
 from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryHistory, MemoryLineage
-from memory.semantic import store
-from memory.semantic.domain.explicit import TEXT_MAX, iter_sentences, read_memories
-from memory.semantic.store import Action, Change
+from memory.voice import Voice
 from resolution.layers.memories import settle_memories
 from resolution.memories.service import lock_memory
 from resolution.models import Run

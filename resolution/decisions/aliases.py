@@ -6,15 +6,15 @@ from typing import Literal, NamedTuple
 
 from django.db.models import Q
 
+from memory.channels import Channel, is_weaker
 from memory.db.transactions import GraphChanged, in_transaction
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.fact_syntax import find_name_mistake
-from memory.domain.name_shapes import find_doubt
-from memory.domain.types import TYPE, Triple
+from memory.english.name_shapes import find_doubt
 from memory.graph import store
 from memory.graph.aliases import find_concepts
+from memory.graph.fact_syntax import find_name_mistake
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
+from memory.types import TYPE, Triple
 from resolution.decisions.merging import make_alias
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.open_claims import OPEN

@@ -11,11 +11,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import in_transaction
-from memory.domain.types import Triple, TripleIds
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.graph.surroundings import with_splits
 from memory.models import Dimension, Edge, Source
+from memory.types import Triple, TripleIds
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.snapshots import (

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import in_transaction
+from memory.memories import store as memories
 from memory.models import Edge, Memory, Source
-from memory.semantic import store as memories
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import sides

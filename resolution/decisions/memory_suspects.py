@@ -8,12 +8,12 @@ from typing import Final
 
 from django.db.models import Q, QuerySet
 
+from memory.channels import SURE, Channel
 from memory.db.transactions import in_transaction
-from memory.domain.channels import SURE, Channel
+from memory.memories import store
+from memory.memories.contradicting import find_rivals
+from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory
-from memory.semantic import store
-from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.decisions.sides import change_of
 from resolution.decisions.snapshots import Surroundings, find_differences, take_remembered, take_surroundings

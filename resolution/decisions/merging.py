@@ -16,16 +16,16 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged, in_transaction, run_transaction
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import find_mistake, find_name_mistake
-from memory.domain.judging import PLAIN, Manner
-from memory.domain.types import SEED_DIMENSIONS, Slot, Triple
+from memory.english.statements.modality import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
+from memory.graph.fact_syntax import find_mistake, find_name_mistake
+from memory.graph.judging import PLAIN, Manner
 from memory.graph.placement import Imported
 from memory.graph.snapshots import take_snapshot
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source
+from memory.types import SEED_DIMENSIONS, Slot, Triple
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.snapshots import (

@@ -7,11 +7,11 @@ from typing import Final
 
 from django.db.models import Q
 
+from memory.channels import Channel, is_weaker
 from memory.db.transactions import in_transaction
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import find_name_mistake
+from memory.english.statements.modality import SpeechAct
 from memory.graph.aliases import find_concepts
+from memory.graph.fact_syntax import find_name_mistake
 from memory.graph.store import Assertion
 from memory.models import Edge
 from resolution.actors import Actor

@@ -9,14 +9,14 @@ from typing import Final
 
 from django.utils import timezone
 
+from memory.channels import SURE, Channel
 from memory.db.connections import chunks
 from memory.db.transactions import in_transaction
-from memory.domain.channels import SURE, Channel
-from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, EdgeHistory, Soas, Source
+from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.memory_suspects import take_memories_out

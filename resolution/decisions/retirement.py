@@ -6,11 +6,11 @@ from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.db.transactions import in_transaction
-from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot
 from memory.graph.store import Action, Attribution
 from memory.models import Alias, Edge, EdgeHistory, Soas, Source
+from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.errors import CannotPutBack

@@ -8,19 +8,19 @@ from typing import Any, Final
 from django.db.models import Model, Q
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.transactions import GraphChanged
-from memory.domain.channels import Channel
-from memory.domain.claims.claim import same_value
-from memory.domain.claims.reader import read_claims
-from memory.domain.types import TripleIds
+from memory.english.claims.claim import same_value
+from memory.english.claims.reader import read_claims
 from memory.graph import store as graph
 from memory.graph.store import Assertion
+from memory.memories import merging, project_state
+from memory.memories import store as memories
+from memory.memories.consolidation import states_same
+from memory.memories.contradicting import draft_of, lock_places
+from memory.memories.store import Change
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
-from memory.semantic import project_state, uniting
-from memory.semantic import store as memories
-from memory.semantic.domain.consolidation import states_same
-from memory.semantic.rivals import draft_of, lock_places
-from memory.semantic.store import Change
+from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import claims
@@ -348,7 +348,7 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | Pro
     for memory in Memory.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after)).order_by("pk"):
         was, left = before[str(memory.pk)], after[str(memory.pk)]
         changed = {name: value for name, value in was.items() if value != left[name]}
-        if not uniting.put_back(memory, changed, left, change_of(actor, reason)):
+        if not merging.put_back(memory, changed, left, change_of(actor, reason)):
             raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
         if memory.status == Memory.Status.ACTIVE != left["status"]:
             again.append(memory)

@@ -11,10 +11,10 @@ from typing import Final
 
 from django.db.models import Model, Q
 
-from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
+from memory.memories.store import KEPT
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
-from memory.semantic.store import KEPT
+from memory.types import Slot, TripleIds
 from resolution.intake.open_claims import OPEN
 from resolution.models import Candidate, Claim, DecidedTriple
 

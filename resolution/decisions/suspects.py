@@ -9,14 +9,14 @@ from typing import Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from memory.attribution.client_names import voice_of
+from memory.channels import SURE, Channel, is_weaker
 from memory.db.connections import chunks
-from memory.domain.channels import SURE, Channel, is_weaker
-from memory.domain.formatting import format_count
-from memory.domain.timing import FIRST_DATED, is_dated
-from memory.domain.voices import voice_of
+from memory.english.phrases import format_count
 from memory.graph import store
 from memory.graph.snapshots import Snapshot
 from memory.models import Agent, Alias, Edge, EdgeHistory, Source
+from memory.timing import FIRST_DATED, is_dated
 from resolution.decisions.memory_suspects import SuspectMemory, find_memories
 from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Decision

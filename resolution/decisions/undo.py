@@ -11,13 +11,13 @@ from django.db import IntegrityError
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from memory.db.transactions import constraint_of, in_transaction
-from memory.domain.formatting import format_fact
-from memory.domain.types import TripleIds
+from memory.english.phrases import format_fact
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
+from memory.memories.contradicting import draft_of, lock_places
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
-from memory.semantic.rivals import draft_of, lock_places
+from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import sides

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from django.db.models import F, Q
 
+from memory.channels import Channel
 from memory.db.connections import fetch_rows
-from memory.domain.channels import Channel
-from memory.domain.formatting import format_fact
-from memory.domain.timing import is_dated
+from memory.english.phrases import format_fact
+from memory.memories.consolidation import read_words
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
-from memory.semantic.domain.consolidation import read_words
+from memory.timing import is_dated
 from resolution.domain.story import DECISION, StoryLine, StoryRow, carries
 from resolution.models import Decision
 from resolution.views.phrases import describe_decision

@@ -13,10 +13,10 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import llm
+from memory.memories import nearness
+from memory.memories.consolidation import NEAR
 from memory.models import Config, LanguageModel, LlmCall, Project
-from memory.semantic import nearness
-from memory.semantic.domain.consolidation import NEAR
-from memory.semantic.vectors import schema
+from memory.search.vectors import schema
 from resolution.detective import changes, opening
 from resolution.detective.changes import ByStory
 from resolution.detective.reading import read_story

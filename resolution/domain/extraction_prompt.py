@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.domain.claims.stems import content_stems, words_of
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.secrets.shapes import MARK as SECRET
-from memory.semantic.domain.consolidation import is_question
-from memory.semantic.domain.explicit import keep_private
+from memory.english.claims.stems import content_stems, words_of
+from memory.memories.consolidation import is_question
+from memory.memories.explicit import keep_private
+from memory.secrets.redaction import mask_secrets
+from memory.secrets.shapes import MARK as SECRET
 from resolution.domain.llm_prompt import ModelQuestion, quote_json
 
 CATEGORIES: Final = ("identity", "preference", "project", "episodic")  # not "other": that is for what all should know

@@ -11,11 +11,11 @@ and key or by the key alone (``The lateral support material is PEEK.``).
 
 from typing import Final
 
-from memory.domain.claims import reader
-from memory.domain.claims.claim import join_words, list_numbers, normalise, words_in
-from memory.domain.claims.stems import content_stems
-from memory.semantic.domain.scope import PERSONAL, kind_of
-from memory.semantic.domain.slots import read_slot
+from memory.english.claims import reader
+from memory.english.claims.claim import join_words, list_numbers, normalise, words_in
+from memory.english.claims.stems import content_stems
+from memory.memories.scope import PERSONAL, kind_of
+from memory.memories.slots import read_slot
 
 VERSION: Final = 6  # of these rules: slots found by a lower version are computed again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about

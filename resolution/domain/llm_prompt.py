@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.formatting import phrase
-from memory.domain.types import Triple
+from memory.english.phrases import phrase
+from memory.types import Triple
 from resolution.domain.verdicts import ALLOWED
 
 JsonValue = str | float | bool | list["JsonValue"] | dict[str, "JsonValue"]

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from memory.domain.claims.claim import Claim, exclude_each_other
-from memory.domain.claims.oppositions import OPPOSED, Opposition
-from memory.domain.claims.reader import read_measure, tells_of_state
-from memory.domain.claims.stems import content_stems
-from memory.domain.language.english import changing
-from memory.semantic.domain.consolidation import find_contradiction
-from memory.semantic.domain.slots import Slots
+from memory.english.claims.claim import Claim, exclude_each_other
+from memory.english.claims.oppositions import OPPOSED, Opposition
+from memory.english.claims.reader import read_measure, tells_of_state
+from memory.english.claims.stems import content_stems
+from memory.english.words import changing
+from memory.memories.consolidation import find_contradiction
+from memory.memories.slots import Slots
 from resolution.domain.detective_prompt import Finding
 from resolution.domain.story import StoryLine, is_same_session
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, cast
 
-from memory.domain.fact_syntax import find_name_mistake
-from memory.domain.name_shapes import find_doubt
-from memory.domain.text.tokenizer import Token, find_leftovers, tokenise
+from memory.english.name_shapes import find_doubt
+from memory.english.tokenizer import Token, find_leftovers, tokenise
+from memory.graph.fact_syntax import find_name_mistake
 
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})

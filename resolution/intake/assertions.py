@@ -5,18 +5,18 @@ from dataclasses import replace
 
 from django.db.models import F
 
+from memory.channels import TENTATIVE, Channel
 from memory.db.transactions import run_transaction
-from memory.domain.channels import TENTATIVE, Channel
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import find_mistake
-from memory.domain.judging import PLAIN
-from memory.domain.name_shapes import Doubt, find_doubt
-from memory.domain.text.spelling import find_spelling
-from memory.domain.types import Triple
+from memory.english.name_shapes import Doubt, find_doubt
+from memory.english.spelling import find_spelling
+from memory.english.statements.modality import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
+from memory.graph.fact_syntax import find_mistake
+from memory.graph.judging import PLAIN
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge
+from memory.types import Triple
 from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.open_claims import OPEN
 from resolution.intake.quotas import OverLimit, Quotas

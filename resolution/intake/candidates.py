@@ -9,14 +9,14 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
-from memory.domain.fact_syntax import find_mistake
-from memory.domain.types import Triple
-from memory.domain.voices import is_registered, name_unregistered, voice_of
+from memory.attribution.client_names import is_registered, name_unregistered, voice_of
+from memory.channels import TENTATIVE, Channel, is_weaker, may_retract
 from memory.graph import store
 from memory.graph.aliases import rename
+from memory.graph.fact_syntax import find_mistake
 from memory.graph.store import NOBODY, Assertion, Attribution
 from memory.models import Config, Dimension, Edge, Soas
+from memory.types import Triple
 from resolution.actors import Actor
 from resolution.models import Candidate
 

@@ -5,14 +5,14 @@ from functools import partial
 from typing import Final
 
 from memory.db.transactions import run_transaction
-from memory.domain.cues.extractor import Vocabulary, find_cues
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import FactToForget, parse_forgotten
-from memory.domain.judging import Manner
-from memory.domain.types import MEMBERSHIP, NAMES, TYPE, Triple
+from memory.english.statements.extractor import Vocabulary, find_cues
+from memory.english.statements.modality import SpeechAct
 from memory.graph.aliases import find_concepts
+from memory.graph.fact_syntax import FactToForget, parse_forgotten
+from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
+from memory.types import MEMBERSHIP, NAMES, TYPE, Triple
 from resolution.intake.assertions import settle
 from resolution.intake.candidates import find_waiting
 from resolution.intake.settlement import Outcome

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from django.db.models import Q
 
-from memory.domain.types import Place, TripleIds
 from memory.graph.store import WORDS
 from memory.models import Edge
+from memory.types import Place, TripleIds
 from resolution.models import Claim
 
 

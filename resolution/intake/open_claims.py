@@ -8,14 +8,14 @@ from typing import Any, Final
 from django.db import connection
 from django.utils import timezone
 
+from memory.attribution.client_names import voice_of
+from memory.channels import may_retract
 from memory.db.connections import columns, fetch_rows
-from memory.domain.channels import may_retract
-from memory.domain.types import Slot, TripleIds
-from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Edge, Source
+from memory.types import Slot, TripleIds
 from resolution.domain.verdicts import classify_collision
 from resolution.layers.conflicts import lock_open, open_for_claims
 from resolution.models import Claim, CollisionType, ConflictMember

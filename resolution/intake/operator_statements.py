@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memory.domain.cues.extractor import SpeechAct, find_cues
-from memory.domain.cues.patterns import find_forms
-from memory.domain.fact_syntax import FactMistake, find_name_mistake, parse_fact
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import NAMES, Triple
+from memory.english.statements.extractor import SpeechAct, find_cues
+from memory.english.statements.patterns import find_forms
+from memory.english.tokenizer import tokenise
 from memory.graph.aliases import find_concepts, rename
+from memory.graph.fact_syntax import FactMistake, find_name_mistake, parse_fact
 from memory.models import Soas
+from memory.secrets.redaction import mask_secrets
+from memory.types import NAMES, Triple
 from resolution.actors import Actor
 from resolution.intake.assertions import Outcome, assert_fact
 

@@ -11,12 +11,12 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.transactions import GraphChanged
-from memory.domain.channels import Channel
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.types import SEED_DIMENSIONS, Triple
+from memory.english.statements.modality import SpeechAct
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
+from memory.types import SEED_DIMENSIONS, Triple
 from resolution.intake.open_claims import OPEN
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of

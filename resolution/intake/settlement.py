@@ -7,14 +7,14 @@ from functools import partial
 
 from django.db import transaction
 
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import Decided
-from memory.domain.statement import is_reopened
-from memory.domain.types import Slot, Triple, TripleIds
+from memory.channels import Channel, is_weaker
+from memory.english.statements.modality import SpeechAct
+from memory.graph.judging import Decided
 from memory.graph.placement import Imported, Placement, PlacementStatus, SlotSet
+from memory.graph.statement import is_reopened
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
+from memory.types import Slot, Triple, TripleIds
 from resolution import rulings
 from resolution.intake.open_claims import OpenClaims, rebase
 from resolution.intake.quotas import OverLimit

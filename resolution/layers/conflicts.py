@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from django.db import connection, transaction
 
 from memory.db.connections import columns, fetch_rows
-from memory.domain.types import Slot
 from memory.models import NotificationEvent, Project, Soas
 from memory.notifications.outbox import Notice, announce
+from memory.types import Slot
 from resolution.domain.layer_slots import fact_key
 from resolution.domain.story import carries
 from resolution.models import Conflict, ConflictMember

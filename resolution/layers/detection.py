@@ -10,10 +10,10 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memory.db.connections import fetch_rows
-from memory.domain.claims.claim import are_different, same_value, words_in
-from memory.domain.formatting import format_fact
+from memory.english.claims.claim import are_different, same_value, words_in
+from memory.english.phrases import format_fact
+from memory.memories.contradicting import are_rivals, find_contradiction
 from memory.models import Edge, Memory, ProjectState
-from memory.semantic.rivals import are_rivals, find_contradiction
 from resolution.domain.layer_slots import (
     BY_KEY,
     VERSION,

@@ -4,12 +4,12 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from memory.domain.claims.stems import stem, words_of
+from memory.english.claims.stems import stem, words_of
+from memory.memories import store
+from memory.memories.contradicting import find_rivals
+from memory.memories.scope import kind_of
+from memory.memories.store import Change
 from memory.models import Memory
-from memory.semantic import store
-from memory.semantic.domain.scope import kind_of
-from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Change
 from resolution.domain.layer_slots import memory_key
 from resolution.layers.conflicts import Member, MemberKind, find_open, find_settled, open_conflict, settle_moot
 from resolution.layers.detection import close_agreed, detect_memory

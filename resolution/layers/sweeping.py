@@ -9,15 +9,14 @@ from typing import Any, Final
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.connections import chunks, fetch_rows
 from memory.db.transactions import in_transaction
-from memory.domain.channels import Channel
+from memory.memories import slots, store
+from memory.memories.contradicting import are_rivals
+from memory.memories.scope import PERSONAL
+from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory, ProjectState
-from memory.semantic import store
-from memory.semantic.domain import slots
-from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.rivals import are_rivals
-from memory.semantic.store import Change
 from resolution.domain.layer_slots import BY_KEY, VERSION, meeting_key, memory_keys, state_keys
 from resolution.layers import detection
 from resolution.layers.conflicts import MemberKind, find_open, settle_moot

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memory.domain.channels import is_weaker
+from memory.channels import is_weaker
+from memory.memories import store
+from memory.memories.contradicting import find_rivals
+from memory.memories.scope import Speaker
+from memory.memories.store import Change
 from memory.models import Memory
-from memory.semantic import store
-from memory.semantic.domain.scope import Speaker
-from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Change
 from resolution.layers.memories import dispute, drop_settled, settle_memories
 
 

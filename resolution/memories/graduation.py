@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 
 from memory.db.transactions import in_transaction
-from memory.domain.fact_syntax import parse_concept
-from memory.domain.types import Triple
+from memory.graph.fact_syntax import parse_concept
 from memory.graph.store import Assertion
+from memory.memories import store
+from memory.memories.slots import find_value
 from memory.models import Dimension, Memory
-from memory.semantic import store
-from memory.semantic.domain.slots import find_value
+from memory.types import Triple
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated
 from resolution.intake.assertions import STANDING, find_conflict_of, settle

@@ -6,9 +6,9 @@ from itertools import combinations
 from django.db.models import Q, QuerySet
 
 from memory.db.transactions import in_transaction
+from memory.memories import merging, store
+from memory.memories.store import Status
 from memory.models import Memory, MemoryHistory
-from memory.semantic import store, uniting
-from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.layers.memories import settle_memories
@@ -30,7 +30,7 @@ def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") 
     if obstacle := find_obstacle([*rows.values()]):
         raise InvalidDecision(obstacle)
     winner = rows.pop(winner_id)
-    uniting.merge(winner, [*rows.values()], change_by(actor, reason))
+    merging.merge(winner, [*rows.values()], change_by(actor, reason))
     settle_memories([winner.pk, *rows])
     return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
 
@@ -51,7 +51,7 @@ def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
     rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
     winner, by = rows[merge.memory_id], change_by(actor, reason)
     standing = dict(find_standing(winner)).get(merge, ())
-    again = uniting.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
+    again = merging.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
     if not again:
         raise Outdated("these memories were separated before, or have become something else since")
     for memory in again:

@@ -6,10 +6,10 @@ from typing import Final
 from django.db import transaction
 
 from memory.db.transactions import in_transaction
+from memory.memories import store
+from memory.memories.contradicting import find_rivals
+from memory.memories.store import Status
 from memory.models import Memory, Project
-from memory.semantic import store
-from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import DecisionError, InvalidDecision, Outdated
 from resolution.layers.memories import settle_memories

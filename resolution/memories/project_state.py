@@ -8,10 +8,10 @@ from typing import Final, Literal
 from django.db.models.functions import Now
 
 from memory.db.transactions import in_transaction
-from memory.domain.secrets.redaction import mask_secrets
+from memory.memories import project_state as store
 from memory.models import Project, ProjectState
 from memory.models.state import NAME, VALUE_CHARACTERS
-from memory.semantic import project_state as store
+from memory.secrets.redaction import mask_secrets
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.layers.conflicts import find_open

@@ -12,15 +12,15 @@ from django.db import Error, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from memory.channels import Channel
 from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
-from memory.domain.channels import Channel
 from memory.llm.errors import LlmError
+from memory.memories.explicit import categorise, read_memories
+from memory.memories.scope import PERSONAL, Scope, Speaker
 from memory.models import Config, Episode, Memory
-from memory.semantic.domain.explicit import categorise, read_memories
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
-from memory.semantic.vectors import builtin, embedders
+from memory.search.vectors import builtin, embedders
 from resolution.memories.remarks import Remark
 from resolution.memories.service import Remembered, take_in
 

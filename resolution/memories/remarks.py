@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from memory.domain.channels import TENTATIVE, Channel
-from memory.domain.secrets.redaction import mask_secrets
+from memory.channels import TENTATIVE, Channel
+from memory.memories import slots
+from memory.memories.explicit import categorise, keep_private, orders_outward, says_change, strip_opening
+from memory.memories.scope import Scope
+from memory.memories.store import Change, Draft
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic.domain import slots
-from memory.semantic.domain.explicit import categorise, keep_private, orders_outward, says_change, strip_opening
-from memory.semantic.domain.scope import Scope
-from memory.semantic.store import Change, Draft
+from memory.secrets.redaction import mask_secrets
 
 CATEGORIES: Final = frozenset(Memory.Category.values)
 

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
+from memory.attribution.client_names import voice_of
+from memory.channels import Channel, is_weaker
 from memory.db.transactions import Parameters, run_transaction
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.voices import voice_of
+from memory.memories import store
+from memory.memories.contradicting import draft_of, lock_places
+from memory.memories.scope import PERSONAL
+from memory.memories.store import Change, Status
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
-from memory.semantic import store
-from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.rivals import draft_of, lock_places
-from memory.semantic.store import Change, Status
 from resolution.actors import Actor
 from resolution.domain.layer_slots import memory_keys
 from resolution.errors import InvalidDecision, Outdated, UnknownId

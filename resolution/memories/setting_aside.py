@@ -13,22 +13,22 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from memory.attribution.forget_requests import Topic, TopicKind
+from memory.channels import Channel, is_weaker
 from memory.db.locks import try_job_lock
 from memory.db.transactions import in_transaction, run_transaction
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.claims.stems import content_stems
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.judging import Manner
-from memory.domain.types import Triple
+from memory.english.claims.stems import content_stems
+from memory.english.statements.modality import SpeechAct
 from memory.graph import store
+from memory.graph.judging import Manner
 from memory.graph.store import NOBODY, Assertion, Attribution
 from memory.learning import setting_aside
+from memory.memories import store as memories
+from memory.memories.forgetting import ForgetScope, forget
+from memory.memories.store import Change, Status
 from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic import store as memories
-from memory.semantic.forgetting import ForgetScope, forget
-from memory.semantic.store import Change, Status
+from memory.types import Triple
 from resolution.intake.assertions import settle
 from resolution.intake.settlement import Outcome
 from resolution.layers.memories import settle_memories

@@ -9,13 +9,13 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
-from memory.domain.channels import Channel
+from memory.memories import store
+from memory.memories.store import Change, Status
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Observation, PromptOpening
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic import store
-from memory.semantic.store import Change, Status
 from resolution.layers.memories import settle_memories
 from resolution.memories.setting_aside import TAKEN_BACK, take_back_statement
 

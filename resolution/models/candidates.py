@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory.domain.formatting import format_fact
-from memory.domain.types import Triple
+from memory.english.phrases import format_fact
 from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS, IS_CHANNEL
+from memory.types import Triple
 
 
 class Candidate(SetAside):

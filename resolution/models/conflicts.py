@@ -9,11 +9,11 @@ from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from memory.domain.formatting import format_fact
-from memory.domain.types import Slot, Triple, TripleIds
+from memory.english.phrases import format_fact
 from memory.graph.store import Attribution
 from memory.models import Edge, Soas, Source
 from memory.models.graph import CHANNELS, IS_CHANNEL
+from memory.types import Slot, Triple, TripleIds
 
 
 class CollisionType(models.TextChoices):

@@ -5,8 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory.domain.types import TripleIds
 from memory.models import Soas, Source
+from memory.types import TripleIds
 from resolution.models.conflicts import Claim, Conflict
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from django.utils import timezone
 
 from memory import llm
-from memory.domain.timing import describe_time
-from memory.domain.types import Triple
-from memory.domain.voices import is_registered
-from memory.llm import explain_concept
+from memory.attribution.client_names import is_registered
 from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
+from memory.questions import explain_concept
+from memory.timing import describe_time
+from memory.types import Triple
 from resolution.domain.llm_prompt import Case, CaseSide, QuotedStatement, build_question
 from resolution.domain.verdicts import Verdict, read_verdict
 from resolution.intake.in_the_way import edge_at, edges_near

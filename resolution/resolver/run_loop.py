@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory import llm
+from memory.channels import Channel, is_weaker
 from memory.db.connections import first_line
-from memory.domain.channels import Channel, is_weaker
 from memory.models import Edge, LanguageModel, Source
 from resolution import decisions
 from resolution.actors import Actor

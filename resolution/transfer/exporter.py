@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from django.db import connection, transaction
 
-from memory.domain.secrets.redaction import mask_secrets
+from memory.secrets.redaction import mask_secrets
 from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.lines import mask_said
 

@@ -11,16 +11,16 @@ from typing import BinaryIO, Final
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from memory.channels import Channel
 from memory.db.connections import chunks, first_line
 from memory.db.transactions import run_transaction
-from memory.domain.channels import Channel
 from memory.graph import store
 from memory.graph.aliases import find_concepts
 from memory.graph.placement import Differences
 from memory.graph.store import IMPORTED, Attribution
+from memory.memories import import_rows as copies
+from memory.memories.store import Change
 from memory.models import Dimension, Soas, Source
-from memory.semantic import copies
-from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.transfer.contents import Contents
 from resolution.transfer.interchange import UnreadableFile

@@ -9,7 +9,7 @@ from typing import Annotated, Any, BinaryIO, Final
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from resolution.transfer.lines import LINES, Line
 
 FORMAT: Final = "festinger"

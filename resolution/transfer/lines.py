@@ -9,19 +9,19 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from memory.domain.channels import Channel
-from memory.domain.fact_syntax import find_name_mistake
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.statement import PERSON_MAX
-from memory.domain.text.spelling import find_spelling
-from memory.domain.text.tokenizer import is_name, parse_name
-from memory.domain.types import Triple
+from memory.channels import Channel
+from memory.english.spelling import find_spelling
+from memory.english.tokenizer import is_name, parse_name
+from memory.graph.fact_syntax import find_name_mistake
+from memory.graph.statement import PERSON_MAX
+from memory.memories.episodes import EpisodeText, shorten
+from memory.memories.slots import SLOT_MAX
 from memory.models import Dimension, Episode, Memory, Source
 from memory.models.operating import SLUG
 from memory.models.semantic import EPISODE_CHARACTERS
 from memory.models.state import NAME, VALUE_CHARACTERS
-from memory.semantic.domain.episodes import EpisodeText, shorten
-from memory.semantic.domain.slots import SLOT_MAX
+from memory.secrets.redaction import mask_secrets
+from memory.types import Triple
 from resolution.memories.remarks import RemarkMistake, clean_text
 from resolution.models import DecidedTriple
 

@@ -8,17 +8,16 @@ from django.db.models import Max
 from django.utils import timezone
 
 from memory.db.connections import chunks
-from memory.domain.secrets.redaction import mask_secrets
 from memory.graph.placement import Differences
+from memory.memories import import_rows, project_state, slots, store
+from memory.memories.contradicting import find_rivals
+from memory.memories.explicit import categorise
+from memory.memories.import_rows import EpisodeCopy
+from memory.memories.scope import Scope, Speaker
+from memory.memories.store import Change
 from memory.models import Memory, Project
 from memory.models.state import VALUE_CHARACTERS
-from memory.semantic import copies, project_state, store
-from memory.semantic.copies import EpisodeCopy
-from memory.semantic.domain import slots
-from memory.semantic.domain.explicit import categorise
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Change
+from memory.secrets.redaction import mask_secrets
 from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import open_between, settle_memories
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
@@ -76,11 +75,11 @@ class Remembrance:
         for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
             progress("Taking in what was said", at * LINES_AT_ONCE, total)
             said = {bytes.fromhex(line.id): line for line in portion}
-            left_out = copies.leave_out_episodes(said)
+            left_out = import_rows.leave_out_episodes(said)
             new = {digest: line for digest, line in said.items() if digest not in left_out}
             self._report.episodes.update(left_out.values())
             self._report.episodes.update({"new": len(new)} if new else {})
-            copies.add_episodes([self._say(digest, line) for digest, line in new.items()])
+            import_rows.add_episodes([self._say(digest, line) for digest, line in new.items()])
 
     def _say(self, digest: bytes, line: EpisodeLine) -> EpisodeCopy:
         scope = Scope(Speaker(line.agent, line.person), self._projects[line.project])
@@ -94,7 +93,7 @@ class Remembrance:
 
     def _add(self, portion: Sequence[NumberedMemory]) -> None:
         memories = [self._compose(line) for _, line in portion]
-        same = copies.find_same(memories, self._last) if self._last else set()
+        same = import_rows.find_same(memories, self._last) if self._last else set()
         new: list[Memory] = []
         contradicting: list[tuple[Memory, list[Memory]]] = []
         for at, ((number, _), memory) in enumerate(zip(portion, memories, strict=True)):
@@ -110,7 +109,7 @@ class Remembrance:
                 continue
             new.append(memory)
             contradicting.append((memory, rivals))
-        copies.add(new, self._by)
+        import_rows.add(new, self._by)
         for memory, rivals in contradicting:
             self._settle_with(memory, rivals)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from memory.domain.formatting import relate
-from memory.domain.types import Triple
+from memory.english.phrases import relate
 from memory.models import Edge, Memory
+from memory.types import Triple
 from resolution.transfer.interchange import Mistake
 
 MISTAKES_MAX: Final = 100  # listed; all are counted

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from memory.domain.channels import Channel
-from memory.domain.types import ADDITIVE_SEEDS
+from memory.channels import Channel
 from memory.models import Dimension, Source
+from memory.types import ADDITIVE_SEEDS
 from resolution.transfer.lines import (
     AliasLine,
     ConceptLine,

@@ -7,14 +7,14 @@ from typing import Final
 from django.db.models import Q
 from django.utils import timezone
 
+from memory.attribution.client_names import choose_remembered
 from memory.db.connections import chunks
-from memory.domain.judging import Decided
-from memory.domain.types import Place, Slot, TripleIds
-from memory.domain.voices import choose_remembered
 from memory.graph import store
+from memory.graph.judging import Decided
 from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
+from memory.types import Place, Slot, TripleIds
 from resolution import rulings
 from resolution.intake.open_claims import OpenClaims, rebase
 from resolution.models import DecidedTriple

@@ -13,10 +13,10 @@ from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
-from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import Place
+from memory.english.tokenizer import tokenise
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
+from memory.types import Place
 from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict, ConflictMember
 from resolution.views.origins import Origin, find_origins

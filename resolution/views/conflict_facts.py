@@ -4,8 +4,8 @@ other facts about the concept. Uses few queries, however many there are."""
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from memory.domain.types import SEED_DIMENSIONS
 from memory.models import Dimension, Edge
+from memory.types import SEED_DIMENSIONS
 from resolution.models import Claim
 
 RING_MAX = 50  # steps

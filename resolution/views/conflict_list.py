@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils import timezone
 
-from memory.domain.text.tokenizer import parse_name
-from memory.domain.types import whole_number
+from memory.english.tokenizer import parse_name
 from memory.models import Dimension, Project, Soas, Source, find_called_like
 from memory.templatetags.times import ago
+from memory.types import whole_number
 from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views.audits import touching

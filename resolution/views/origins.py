@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
-from memory.domain.timing import REQUESTS_KEPT_DAYS, is_dated
 from memory.models import Edge, Observation
+from memory.timing import REQUESTS_KEPT_DAYS, is_dated
 from resolution.models import Candidate
 
 OPENING_BYTES: Final = 16  # the start of a message's digest, which identifies the opening of its conversation

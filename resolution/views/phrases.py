@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memory.domain.channels import Channel, is_weaker
-from memory.domain.formatting import format_fact
-from memory.domain.timing import UNDATED_S, is_dated
+from memory.channels import Channel, is_weaker
+from memory.english.phrases import format_fact
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
 from memory.templatetags.times import ago
+from memory.timing import UNDATED_S, is_dated
 from resolution.intake.open_claims import OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, trace

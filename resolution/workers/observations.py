@@ -16,19 +16,19 @@ from django.utils import timezone
 
 from memory import llm, request_ids
 from memory.cache.sync import CHANNEL
+from memory.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
-from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import PLAIN, Manner
-from memory.domain.llm.concept_prompt import Explained
-from memory.domain.statement import Statement, storable
-from memory.domain.types import NAMES, Triple
+from memory.english.statements.modality import SpeechAct
+from memory.graph.judging import PLAIN, Manner
+from memory.graph.statement import Statement, storable
 from memory.graph.store import Assertion, Attribution
-from memory.llm import explain_concept
+from memory.memories.forgetting import FORGOTTEN
 from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, SeenMessage, Soas, Source
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic.forgetting import FORGOTTEN
+from memory.questions import explain_concept
+from memory.questions.concept_prompt import Explained
+from memory.types import NAMES, Triple
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
 from resolution.memories.setting_aside import settle_requests

@@ -6,7 +6,7 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from memory.models import Config
-from memory.semantic.vectors import schema
+from memory.search.vectors import schema
 from tests.certificates import one_authority
 from tests.llm_server import llm
 

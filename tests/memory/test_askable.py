@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import known_words
-from memory.bootstrap import common_words
+from memory.attribution.prose import find_identifiers, mask_all_but_prose
 from memory.cache.state import Cache
-from memory.domain.text.prose import find_identifiers, mask_all_but_prose
-from memory.domain.text.sentences import MASK
-from memory.domain.types import SoasRow
-from memory.learning.askable import read_spoken
+from memory.english.sentences import MASK
+from memory.questions import known_words
+from memory.questions.askable import read_spoken
+from memory.running.bootstrap import common_words
+from memory.types import SoasRow
 
 
 @pytest.fixture(scope="module")

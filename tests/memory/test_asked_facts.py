@@ -3,8 +3,8 @@
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.recall.asked_facts import FACTS_MAX, find_asked_facts
+from memory.types import EdgeRow, SoasRow, TripleIds
 from tests.memory.test_recall import cache_of
 
 RARITY = {"run": 3.0, "updat": 4.0, "custom": 4.0, "restart": 5.0, "packag": 4.0, "mani": 3.0, "thank": 2.0}

@@ -7,8 +7,8 @@ from functools import partial
 import psycopg
 import pytest
 
-from memory import beat
-from memory.beat import Beat
+from memory.running import beat
+from memory.running.beat import Beat
 from tests import waiting
 
 eventually = partial(waiting.eventually, within_s=30)

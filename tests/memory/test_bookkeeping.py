@@ -9,14 +9,14 @@ import psycopg
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.recall.saliency import DAY
-from memory.domain.types import Message, SoasRow
+from memory.graph.saliency import DAY
 from memory.graph.store import ensure_tokens
 from memory.learning import bookkeeping
 from memory.learning.bookkeeping import Bookkeeper
 from memory.learning.encounters import Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import digest_message
+from memory.types import Message, SoasRow
 from tests.waiting import eventually_here
 
 AWAY = "postgresql://127.0.0.1:9/nothing"

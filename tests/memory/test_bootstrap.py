@@ -14,10 +14,10 @@ from django_celery_beat.models import PeriodicTask
 
 from festinger_site import celery
 from festinger_site.management.commands.bootstrap import install_pgmq
-from memory import bootstrap
-from memory.domain.text.frequent_words import FREQUENT
-from memory.domain.text.tokenizer import OPERATORS
+from memory.english.frequent_words import FREQUENT
+from memory.english.tokenizer import OPERATORS
 from memory.models import Config, Dimension, Edge, Soas
+from memory.running import bootstrap
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.types import EdgeRow, SoasRow
+from memory.types import EdgeRow, SoasRow
 
 small = st.integers(1, 4)
 edges_of_concept = st.dictionaries(st.integers(10, 14), st.integers(20, 24), max_size=4)

@@ -20,10 +20,10 @@ from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache
 from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
-from memory.domain.recall.project_state import render_state
-from memory.domain.recall.selection import Bounds, is_in_force
-from memory.domain.types import EdgeRow
 from memory.graph.store import ensure_dimension, ensure_tokens
+from memory.recall.selection import Bounds, is_in_force
+from memory.recall.state_lines import render_state
+from memory.types import EdgeRow
 from tests import waiting
 
 WITHIN_S = 5.0

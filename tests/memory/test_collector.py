@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from memory.collector import GROWTH, SurvivorFreezer
+from memory.cache.collector import GROWTH, SurvivorFreezer
 from tests.fresh_process import call_in_fresh_process
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
+from memory.attribution.client_names import GROUP
 from memory.cache.state import Cache
-from memory.domain.authorship.voice import Voice
-from memory.domain.recall.saliency import DAY, saliency
-from memory.domain.types import Message, SoasRow
-from memory.domain.voices import GROUP
+from memory.graph.saliency import DAY, saliency
 from memory.learning import encounters as encounters_module
 from memory.learning.encounters import AGAIN_S, ANSWER_MAX, ASKING_MAX, Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader, Reading, digest_message
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.memories.scope import Scope, Speaker
+from memory.types import Message, SoasRow
+from memory.voice import Voice
 
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations

@@ -4,12 +4,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap
-from memory.domain.types import Triple
 from memory.graph import store
 from memory.llm import Unreadable
-from memory.llm.explain_concept import explain, list_dimensions
 from memory.models import Dimension, Edge, Evidence, LlmCall, Soas, Source
+from memory.questions.explain_concept import explain, list_dimensions
+from memory.running import bootstrap
+from memory.types import Triple
 from tests.llm_server import LlmServer, Says
 
 pytestmark = pytest.mark.django_db

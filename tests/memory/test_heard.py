@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.authorship.voice import Voice
-from memory.domain.channels import Channel
-from memory.domain.mute_patterns import compile_patterns
-from memory.domain.recall.saliency import saliency
-from memory.domain.timing import STATEMENTS_MAX, is_dated
-from memory.domain.types import EdgeRow, SoasRow
+from memory.channels import Channel
+from memory.english.mute_patterns import compile_patterns
+from memory.graph.saliency import saliency
 from memory.learning.extraction import (
     NewMessage,
     extract_statements,
     find_confirmed,
 )
 from memory.learning.heard import HeardMessage
-from memory.learning.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
-from memory.learning.unexplained import UNEXPLAINED_MAX, find_unexplained
+from memory.questions.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
+from memory.questions.unexplained import UNEXPLAINED_MAX, find_unexplained
+from memory.timing import STATEMENTS_MAX, is_dated
+from memory.types import EdgeRow, SoasRow
+from memory.voice import Voice
 
 NOW = round(time.time(), 6)  # as statements are dated
 OFTEN = 20

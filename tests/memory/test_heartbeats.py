@@ -14,8 +14,16 @@ from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
 from memory.graph.store import constraint_of
-from memory.heartbeats import Process, ServerPulse, forget, forget_ended, give_sign, prune_silent, wait_for_worker
 from memory.models import Heartbeat
+from memory.running.heartbeats import (
+    Process,
+    ServerPulse,
+    forget,
+    forget_ended,
+    give_sign,
+    prune_silent,
+    wait_for_worker,
+)
 from tests.waiting import LOOK_AGAIN_S
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import known_words
+from memory.questions import known_words
 
 BYTES_MAX = 2_000_000
 LINES = known_words.WORDS.read_bytes().splitlines()

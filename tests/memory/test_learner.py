@@ -20,11 +20,10 @@ from memory.cache.loader import refresh_soas
 from memory.cache.state import Cache
 from memory.db.claims import RETRY_AFTER
 from memory.db.connections import Connection, open_connection
-from memory.domain.recall.saliency import DAY
-from memory.domain.statement import Statement
-from memory.domain.types import Message, TripleIds
+from memory.graph.saliency import DAY
+from memory.graph.statement import Statement
 from memory.graph.store import ensure_tokens
-from memory.learning import extraction, learner, snippet_store, vocabulary
+from memory.learning import extraction, learner, vocabulary
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
@@ -32,7 +31,9 @@ from memory.learning.learner import Learner
 from memory.learning.message_table import MessageTable
 from memory.learning.reader import ReadMessage, digest_message, read_all
 from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.memories.scope import Scope, Speaker
+from memory.questions import snippet_store
+from memory.types import Message, TripleIds
 from tests.arrange import learn
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations

@@ -575,7 +575,7 @@ def test_the_chosen_model_is_found_and_a_deleted_one_told(llm: LlmServer, model:
 def test_the_sdks_are_not_imported_before_they_are_needed():
     code = (
         "import django, os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'festinger_site.settings'; django.setup();"
-        "import memory.admin, memory.llm.explain_concept, proxy.api.routes;"
+        "import memory.admin, memory.questions.explain_concept, proxy.api.routes;"
         "print({'anthropic', 'openai'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

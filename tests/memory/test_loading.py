@@ -9,7 +9,7 @@ import pytest
 from memory.cache.loader import BATCH_ROWS, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.types import SoasRow
+from memory.types import SoasRow
 
 NOW = 1_800_000_000.0
 WORLD = """

@@ -10,13 +10,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.authorship.voice import Voice
-from memory.domain.secrets.redaction import MARK
-from memory.domain.timing import is_dated
 from memory.learning import message_table
 from memory.learning.heard import HeardMessage, digest_heard
 from memory.learning.message_table import INLINE_CHARACTERS, MessageTable, Stored
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.memories.scope import Scope, Speaker
+from memory.secrets.redaction import MARK
+from memory.timing import is_dated
+from memory.voice import Voice
 from tests.memory.semantic.said import digest_of
 
 ALICE, BOB = Scope(Speaker("webui", "alice")), Scope(Speaker("webui", "bob"))

@@ -13,15 +13,15 @@ import orjson
 import psycopg
 import pytest
 
-from memory.domain.authorship.voice import Voice
-from memory.domain.secrets.redaction import MARK
 from memory.learning import outbox as module
 from memory.learning.buffer import Backlog
 from memory.learning.heard import HeardMessage, encode
 from memory.learning.journal import Journal, next_lines
 from memory.learning.outbox import Outbox
+from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.secrets.redaction import MARK
+from memory.voice import Voice
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 

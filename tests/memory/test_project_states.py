@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 
 from memory.cache.project_states import ProjectStates
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NOTE_CHARACTERS_MAX
-from memory.domain.recall.project_state import ShownState, render_state, show_state
-from memory.domain.recall.rendering import NOTHING, Block
-from memory.domain.types import Message
 from memory.learning.reader import Reader
 from memory.recall import states
+from memory.recall.lines import NOTE_CHARACTERS_MAX
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect, still_holds
+from memory.recall.rendering import NOTHING, Block
+from memory.recall.state_lines import ShownState, render_state, show_state
 from memory.recall.states import ProjectPrompt
 from memory.settings.registry import Tuning
+from memory.types import Message
 
 NOW = 1_772_600_000.0
 MATERIAL = show_state(1, "decision", "lateral_support_material", "GF-PTFE")

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from memory import tasks
 from memory.db.locks import try_job_lock
-from memory.domain.types import Triple
 from memory.graph import retention, store
 from memory.models import (
     Dimension,
@@ -27,6 +26,7 @@ from memory.models import (
     Soas,
     Source,
 )
+from memory.types import Triple
 from resolution.intake.assertions import assert_fact
 from resolution.models import DecidedTriple
 

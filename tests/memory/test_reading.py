@@ -9,10 +9,8 @@ import pytest
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
-from memory.domain.text.unicode import normal_text
-from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.english.tokenizer import find_known_words, find_words, tokenise
+from memory.english.unicode import normal_text
 from memory.learning import reader
 from memory.learning.reader import (
     AT_ONCE_SENTENCES_MAX,
@@ -30,6 +28,8 @@ from memory.learning.reader import (
     read_all,
     remove_recollections,
 )
+from memory.secrets.redaction import mask_secrets
+from memory.types import EdgeRow, Message, SoasRow
 from tests.fresh_process import call_in_fresh_process
 from tests.steps import count_steps
 

@@ -9,25 +9,24 @@ from typing import Any
 import pytest
 
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
+from memory.attribution.client_names import GROUP
 from memory.cache.state import Cache
-from memory.domain.mute_patterns import compile_patterns
-from memory.domain.recall import selection
-from memory.domain.recall.notes import ShownNote
-from memory.domain.recall.rendering import NOTHING, Block, ShownFact
-from memory.domain.recall.saliency import DAY, HOUR, saliency
-from memory.domain.recall.selection import FACTS_MAX
-from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
-from memory.domain.voices import GROUP
+from memory.english.mute_patterns import compile_patterns
+from memory.graph.saliency import DAY, HOUR, saliency
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
-from memory.recall import notes
+from memory.recall import notes, selection
+from memory.recall.lines import ShownNote
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
 from memory.recall.recollect import Recollection, recollect, still_holds
+from memory.recall.rendering import NOTHING, Block, ShownFact
+from memory.recall.selection import FACTS_MAX
 from memory.recall.stated import judge_prompt
 from memory.settings.registry import Tuning
+from memory.types import EdgeRow, Message, SoasRow, TripleIds
 
 NOW = 1_800_000_000.0
 ALLOWED = Allowance(100_000, math.inf)

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memory.attribution.forget_requests import Topic, TopicKind
 from memory.db.connections import open_connection
-from memory.domain.forgetting import Topic, TopicKind
 from memory.learning.setting_aside import (
     ForgetOrder,
     SetAsideRows,
@@ -20,8 +20,8 @@ from memory.learning.setting_aside import (
     set_aside,
     undo,
 )
+from memory.memories.scope import Speaker
 from memory.models import Episode, ForgetRequest, Memory
-from memory.semantic.domain.scope import Speaker
 from tests.memory.semantic.said import ANN, remembered, said
 
 ZARNOVA = Topic(TopicKind.WORDS, "Zarnova")

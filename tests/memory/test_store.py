@@ -5,11 +5,11 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from memory.db.transactions import constraint_of
-from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import take_snapshot
 from memory.graph.store import Attribution, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
+from memory.types import TripleIds
 
 pytestmark = pytest.mark.django_db
 

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import orjson
 
+from memory.access.switches import Restrictions
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey
-from memory.domain.switches import Restrictions
-from memory.domain.types import EdgeRow, SoasRow
 from memory.learning.encounters import Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
+from memory.recall.lines import NoteKey
 from memory.settings.registry import Tuning
+from memory.types import EdgeRow, SoasRow
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from memory import bootstrap, bounds
-from memory.heartbeats import Process, give_sign
+from memory import bounds
 from memory.metrics import total
 from memory.models import Config, Heartbeat, NotificationDelivery, NotificationTarget
+from memory.running import bootstrap
+from memory.running.heartbeats import Process, give_sign
 from memory.settings.registry import Tuning
 from proxy import tasks
 from proxy.health import checks

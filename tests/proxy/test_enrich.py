@@ -5,8 +5,8 @@ import random
 import pytest
 
 from memory import bounds
-from memory.domain.switches import Switch
-from memory.domain.types import Message
+from memory.access.switches import Switch
+from memory.types import Message
 from proxy.formats.prefixes import count_answered
 from tests.proxy.enriching import Enriching
 

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.recall.notes import NoteKey
 from memory.metrics import total
 from memory.models import NotificationDelivery, NotificationTarget
+from memory.recall.lines import NoteKey
 from proxy.config.schema import Mitigations
 from proxy.loops import mitigations
 from proxy.loops.detector import Loop

@@ -11,9 +11,9 @@ from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.db.locks import Lock
 from memory.models import Soas
+from memory.running import bootstrap
 from proxy import tasks
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from proxy.telemetry import charts, hourly_stats

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memory.domain.switches import Restrictions
+from memory.access.switches import Restrictions
 from memory.learning.setting_aside import ForgetOrder
 from proxy.access.caller import NOTHING_KEPT
 from proxy.telemetry import privacy

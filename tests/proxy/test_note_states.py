@@ -9,10 +9,10 @@ import pytest
 
 from memory.cache.state import Cache
 from memory.cache.sync import Coherence
-from memory.domain.recall.notes import NoteKey, ShownNote
-from memory.domain.recall.rendering import Block
+from memory.memories.scope import Scope, Speaker
+from memory.recall.lines import NoteKey, ShownNote
 from memory.recall.notes import still_hold
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.recall.rendering import Block
 from proxy.prompts.blocks import Blocks, Version
 from proxy.prompts.note_states import STANDING, NoteFollower
 from tests import waiting

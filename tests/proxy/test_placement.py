@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from memory.cache.state import Cache
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, render_block, render_questions
-from memory.domain.recall.saliency import DAY
-from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.graph.saliency import DAY
 from memory.learning.reader import Reader
-from memory.recall import questions
+from memory.questions import choose as questions
 from memory.recall.mentions import Mentions
+from memory.recall.rendering import CHARACTERS_PER_TOKEN, render_block, render_questions
 from memory.settings.registry import Tuning
+from memory.types import EdgeRow, Message, SoasRow
 from proxy.formats.base import GAP, Edit, Part, Prompt
 from proxy.formats.prefixes import PrefixDigests, digest_words
 from proxy.prompts.blocks import RESEND_S, Blocks

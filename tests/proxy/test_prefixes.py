@@ -14,11 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey, NoteState, ShownNote, render_note
-from memory.domain.recall.rendering import CLOSING
-from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader, Reading
+from memory.recall.lines import NoteKey, NoteState, ShownNote, render_note
+from memory.recall.rendering import CLOSING
 from memory.settings.registry import Tuning
+from memory.types import EdgeRow, Message, SoasRow
 from proxy import formats
 from proxy.formats.base import WireFormat
 from proxy.formats.json_text import splice

@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from memory.domain.recall.notes import NoteKey, NoteState
-from memory.domain.recall.project_state import show_state
-from memory.domain.recall.rendering import OPENING, render_block
+from memory.memories.scope import Scope
+from memory.recall.lines import NoteKey, NoteState
 from memory.recall.notes import CAME_WITH
+from memory.recall.rendering import OPENING, render_block
+from memory.recall.state_lines import show_state
 from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
-from memory.semantic.domain.scope import Scope
 from proxy.formats import FORMATS
 from proxy.prompts import placement
 from proxy.prompts import search as prompt_search

@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.secrets.redaction import MARK
 from memory.graph import retention
 from memory.learning.reader import Reading
 from memory.metrics import total
 from memory.models import Config
+from memory.secrets.redaction import MARK
 from proxy import tasks
 from proxy.formats.base import Part
 from proxy.models import RecollectionEvent

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.models import Evidence, MutePattern, Soas
+from memory.running import bootstrap
 from proxy.admin.home import find_unexplained
 from tests.arrange import teach
 

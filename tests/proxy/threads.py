@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from memory.domain.types import Message
 from memory.learning.reader import digest_message
+from memory.types import Message
 from proxy.formats.base import Part, Prompt, Role
 from proxy.formats.prefixes import PrefixDigests
 

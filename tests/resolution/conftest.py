@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory import bootstrap
+from memory.running import bootstrap
 from tests.certificates import one_authority
 from tests.llm_server import llm
 from tests.memory.conftest import dsn

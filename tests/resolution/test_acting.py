@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.domain.timing import undate
 from memory.models import Agent, Edge, EdgeHistory, Observation, Soas, Source
+from memory.timing import undate
 from resolution.decisions import DecisionError, decide, retirement, undo
 from resolution.domain.verdicts import Verdict
 from resolution.models import Candidate, Claim, DecidedTriple

@@ -6,9 +6,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory import bootstrap
-from memory.domain.channels import Channel
+from memory.channels import Channel
 from memory.models import Dimension, Edge, Soas, Source
+from memory.running import bootstrap
 from resolution import transfer
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.merging import merge

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source

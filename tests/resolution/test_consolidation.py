@@ -8,13 +8,13 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
+from memory.memories.slots import find_slots
+from memory.memories.store import Change, Draft
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import find_slots
-from memory.semantic.store import Change, Draft
-from memory.semantic.vectors import queue, schema
+from memory.search.vectors import queue, schema
 from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.layers.memories import open_between

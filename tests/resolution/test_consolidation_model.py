@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from memory import llm as language_models
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories.forgetting import ForgetScope, forget
+from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory, MemoryLineage
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.forgetting import ForgetScope, forget
-from memory.semantic.vectors import queue, schema
+from memory.search.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.memories import merging, service

@@ -6,10 +6,10 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import store
+from memory.memories.store import Change
 from memory.models import Dimension, Edge, EdgeHistory, Memory, Project, ProjectState, Source
-from memory.semantic import store
-from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.decisions import conflicts
 from resolution.decisions.conflicts import resolve

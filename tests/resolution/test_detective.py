@@ -10,12 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
+from memory.memories.slots import find_slots
+from memory.memories.store import Change, Draft
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, LlmCall, Memory, Project, ProjectState
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import find_slots
-from memory.semantic.store import Change, Draft
 from resolution.detective import changes, reading, run
 from resolution.domain.story import StoryRow
 from resolution.models import Conflict, ConflictMember, DetectiveMark, Run

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import llm as language_models
-from memory.bootstrap import load_dimensions
 from memory.graph.store import ensure_dimension, ensure_tokens, retire
 from memory.models import Agent, Dimension, Edge, Evidence, LlmCall, Soas, Source
+from memory.running.bootstrap import load_dimensions
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.intake import quotas
 from resolution.models import Claim

@@ -7,10 +7,10 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.models import F
 
-from memory import bootstrap
 from memory.db.transactions import run_transaction
+from memory.memories.scope import Scope
 from memory.models import Edge, Memory, Project, ProjectState, Source
-from memory.semantic.domain.scope import Scope
+from memory.running import bootstrap
 from resolution.consolidation.sweep import sweep_conflicts
 from resolution.decisions.conflicts import resolve
 from resolution.decisions.retirement import put_back, retire_one

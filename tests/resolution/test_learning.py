@@ -11,12 +11,12 @@ import pytest
 from django.db import InternalError, OperationalError, connection
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.db import transactions
 from memory.db.transactions import GraphChanged
 from memory.graph import placement
 from memory.graph.store import Assertion
 from memory.models import Alias, Edge, EdgeHistory, Observation
+from memory.running import bootstrap
 from resolution import tasks
 from resolution.models import Claim
 from resolution.workers import leases, observations

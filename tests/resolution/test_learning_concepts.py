@@ -8,9 +8,9 @@ from django.db import connection
 from django.utils import timezone
 from psycopg import connect
 
-from memory import bootstrap
-from memory.llm import explain_concept
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas
+from memory.questions import explain_concept
+from memory.running import bootstrap
 from resolution import tasks
 from resolution.models import Candidate, Claim
 from resolution.workers import leases, observations

@@ -7,11 +7,11 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory.domain.channels import Channel
-from memory.domain.claims.stems import words_of
+from memory.channels import Channel
+from memory.english.claims.stems import words_of
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Episode, GivenNote, Memory, MemoryHistory, MemoryLineage, Project
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
 from resolution import tasks
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake import quotas

@@ -8,8 +8,8 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import bootstrap
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
+from memory.running import bootstrap
 from proxy.admin.home import find_unexplained
 from resolution.decisions import DecisionError
 from resolution.decisions.merging import delete_dimension, merge, preview

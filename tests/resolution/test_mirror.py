@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.models import Edge, Memory, Project, Source
+from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.memories.project_state import settle, withdraw

@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import Manner
-from memory.domain.types import NAMES, Triple
+from memory.english.statements.modality import SpeechAct
+from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas, Source
+from memory.types import NAMES, Triple
 from resolution.decisions.naming import promote, settle
 from resolution.decisions.undo import undo_run
 from resolution.intake.assertions import Outcome

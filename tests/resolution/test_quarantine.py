@@ -9,13 +9,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory.domain.channels import Channel
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.timing import undate
+from memory.channels import Channel
+from memory.english.statements.modality import SpeechAct
 from memory.graph.store import Attribution
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.timing import undate
 from resolution.decisions import sides
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge

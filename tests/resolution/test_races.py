@@ -17,9 +17,9 @@ from django.db import connection
 from django.utils import timezone
 from psycopg.conninfo import conninfo_to_dict
 
-from memory import bootstrap
 from memory.graph.store import Attribution
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Source
+from memory.running import bootstrap
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.errors import InvalidDecision

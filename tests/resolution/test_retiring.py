@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.types import Triple
 from resolution.decisions import retirement
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import DecidedTriple

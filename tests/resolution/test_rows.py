@@ -13,10 +13,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import store
 from memory.models import GivenNote, LlmCall, Memory, Project, ProjectState
-from memory.semantic import store
-from memory.semantic.vectors import queue, schema
+from memory.search.vectors import queue, schema
 from resolution.consolidation import doubts
 from resolution.decisions.conflicts import resolve
 from resolution.detective import opening, reading, run

@@ -6,10 +6,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory.domain.forgetting import Topic, TopicKind
+from memory.attribution.forget_requests import Topic, TopicKind
 from memory.learning.setting_aside import make_order, run, set_aside
+from memory.memories.scope import Scope, Speaker
 from memory.models import EdgeHistory, Episode, ForgetRequest, ForgottenEpisode, Memory
-from memory.semantic.domain.scope import Scope, Speaker
 from resolution.memories.setting_aside import delete_old, settle_requests, undo
 from resolution.models import Conflict
 from tests.arrange import facts, say

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memory.domain.claims.claim import same_value
+from memory.english.claims.claim import same_value
+from memory.memories.scope import Scope, Speaker
 from memory.models import Edge, Memory, Project, ProjectState
-from memory.semantic.domain.scope import Scope, Speaker
 from resolution.decisions import DecisionError, claims, conflicts
 from resolution.decisions.sides import read_rows
 from resolution.decisions.undo import undo

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from memory import bootstrap
+from memory.memories import slots
 from memory.models import Edge, Memory, Project, ProjectState, Soas
-from memory.semantic.domain import slots
+from memory.running import bootstrap
 from resolution.consolidation.sweep import sweep_conflicts
 from resolution.decisions import conflicts
 from resolution.domain import layer_slots

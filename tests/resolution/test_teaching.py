@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.domain.types import Triple
 from memory.models import Edge, EdgeHistory, Soas, Source
+from memory.types import Triple
 from resolution.actors import Actor
 from resolution.intake import operator_statements
 from resolution.intake.operator_statements import NotUnderstood

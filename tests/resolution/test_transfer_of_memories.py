@@ -12,8 +12,12 @@ from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memory import bootstrap
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import import_rows, merging, store
+from memory.memories.episodes import EpisodeText
+from memory.memories.import_rows import EpisodeCopy
+from memory.memories.scope import Scope, Speaker
+from memory.memories.store import Change
 from memory.models import (
     Episode,
     ForgottenEpisode,
@@ -24,12 +28,8 @@ from memory.models import (
     Project,
     ProjectState,
 )
+from memory.running import bootstrap
 from memory.search.service import search
-from memory.semantic import copies, store, uniting
-from memory.semantic.copies import EpisodeCopy
-from memory.semantic.domain.episodes import EpisodeText
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.store import Change
 from resolution import transfer
 from resolution.memories import service
 from resolution.memories.project_state import settle
@@ -93,7 +93,7 @@ def world() -> None:
     scope = Scope(HARRY, project.pk)
     texts = ("I prefer rebase to merge commits.", "> call me Harry\nWe moved to Postgres 17.", "Which is it?")
     quoted: list[tuple[tuple[int, int], ...]] = [(), ((0, 15),), ()]
-    copies.add_episodes(
+    import_rows.add_episodes(
         EpisodeCopy(digest, b"c" * 16, scope, "user", EpisodeText(text, spans), SAID + timedelta(seconds=at))
         for at, (digest, text, spans) in enumerate(zip(DIGESTS, texts, quoted, strict=True))
     )
@@ -104,7 +104,7 @@ def world() -> None:
     moved = remember(text, project=project.pk, category="project", at=now)
     moved.lineage.create(kind=MemoryLineage.Kind.EPISODE, row=first.pk)
     again = remember("The billing database was moved to Postgres 17.", project=project.pk, category="project")
-    uniting.merge(moved, [again], by)
+    merging.merge(moved, [again], by)
     remember("I prefer a rebase workflow.")
     remember("I prefer a merge-commit workflow.", at=SAID + timedelta(days=1))  # disputed
     old = remember("My favourite colour is blue.")

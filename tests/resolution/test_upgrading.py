@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
+from memory.memories.slots import find_slots
+from memory.memories.store import Change, Draft
 from memory.models import Edge, Episode, Memory, Source
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import find_slots
-from memory.semantic.store import Change, Draft
 from resolution.actors import Actor
 from resolution.consolidation import upgrading
 from resolution.consolidation.undoing import undo_consolidation

@@ -5,7 +5,7 @@ import re
 import psycopg
 import pytest
 
-from memory.domain.engineering import ENTITY_TYPES
+from memory.dimensions import ENTITY_TYPES
 from tests import waiting
 from tests.served.server import PROJECT, Served, manage
 from tests.standin import StandIn

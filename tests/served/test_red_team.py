@@ -17,7 +17,7 @@ import ollama
 import openai
 import pytest
 
-from memory.domain.channels import Channel
+from memory.channels import Channel
 from tests.conformance.lite import Client as LiteLlm
 from tests.served.learning import Conversation, Festinger, block, festinger, headers_of
 from tests.served.postgres import OwnPostgres

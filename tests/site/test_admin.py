@@ -5,9 +5,9 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.access import agent_tokens
 from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, Soas, Source
+from memory.running import bootstrap
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.models import Claim, Run

@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
-from memory.domain.recall.saliency import saliency
+from memory.graph.saliency import saliency
 from memory.models import (
     Config,
     Evidence,
@@ -25,6 +24,7 @@ from memory.models import (
     Soas,
     Source,
 )
+from memory.running import bootstrap
 from proxy.models import LoopEvent
 from resolution.models import Conflict, Decision, Run
 from tests.arrange import teach_both

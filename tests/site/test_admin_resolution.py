@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.models import Config, LanguageModel, Source
+from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.models import DecidedTriple, Run

@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
 
-from memory import bootstrap
 from memory.admin import base
-from memory.domain.types import TripleIds, whole_number
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
+from memory.running import bootstrap
+from memory.types import TripleIds, whole_number
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import retirement

@@ -16,7 +16,7 @@ from festinger_site import settings
 from festinger_site.dev.scratch_instance import free_port
 from festinger_site.home import PROJECT
 from festinger_site.run.liveness_probe import complaint
-from memory.heartbeats import Process, give_sign
+from memory.running.heartbeats import Process, give_sign
 from tests.site.test_launch import environment
 
 

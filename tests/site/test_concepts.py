@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, Source
+from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.decisions.aliases import name_concept
 from resolution.intake.assertions import Outcome

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
+from memory.running import bootstrap
 from resolution import decisions
 from resolution.admin.conflicts import ConflictAdmin
 from resolution.decisions import undo

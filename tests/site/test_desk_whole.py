@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory import bootstrap
 from memory.models import Memory, MemoryLineage, Project
+from memory.running import bootstrap
 from resolution.models import Conflict, Decision
 from tests.arrange import contest, dispute, facts, prefer, remember, settle, stand
 from tests.site.test_desk import BULK, LIST, content, person, press, text, undo_button

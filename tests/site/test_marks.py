@@ -12,8 +12,8 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.models import Edge, Soas
+from memory.running import bootstrap
 from resolution.admin.concepts.marks import last_changes, set_mark
 from resolution.models import Candidate
 

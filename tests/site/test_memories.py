@@ -9,14 +9,14 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
-from memory import bootstrap
-from memory.domain.channels import Channel
-from memory.domain.timing import undate
-from memory.domain.types import TripleIds
+from memory.channels import Channel
+from memory.memories import store
+from memory.memories.scope import Scope, Speaker
 from memory.models import Config, Episode, Memory, MemoryHistory, Project, Source
+from memory.running import bootstrap
 from memory.search.results import Found
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.timing import undate
+from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.admin.memories import searching
 from resolution.consolidation import night, upgrading

@@ -8,9 +8,9 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from memory import bootstrap
 from memory.access import key_encryption
 from memory.models import Config, LanguageModel, LlmCall
+from memory.running import bootstrap
 from tests.llm_server import KEY, Fails, LlmServer, llm
 from tests.worlds import Login
 

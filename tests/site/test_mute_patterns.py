@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from memory import bootstrap
 from memory.models import MutePattern, Soas
+from memory.running import bootstrap
 
 pytestmark = pytest.mark.django_db
 

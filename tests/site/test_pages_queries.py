@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchmarks import pages
-from memory import bootstrap
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Project, Soas, Source
+from memory.running import bootstrap
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.memories.project_state import settle

@@ -18,7 +18,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, URLPattern, URLResolver, resolve
 from django.utils import timezone
 
-from memory import bootstrap
 from memory.admin.settings import SHOWN
 from memory.models import (
     Agent,
@@ -43,6 +42,7 @@ from memory.models import (
     Soas,
     Source,
 )
+from memory.running import bootstrap
 from memory.settings import registry
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution import resolver

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from memory import bootstrap
 from memory.models import Project, ProjectState
+from memory.running import bootstrap
 
 pytestmark = pytest.mark.django_db
 

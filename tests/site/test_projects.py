@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from memory import bootstrap
 from memory.models import Agent, Memory, Project
+from memory.running import bootstrap
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from memory import bootstrap
 from memory.models import Config
+from memory.running import bootstrap
 from resolution import resolver
 from resolution.models import Decision, Run
 from tests.arrange import dispute, facts

@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.graph.store import Attribution
+from memory.memories.scope import Scope, Speaker
 from memory.models import Alias, Edge, LanguageModel, Source
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.running import bootstrap
 from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs

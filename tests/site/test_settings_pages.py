@@ -13,10 +13,10 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask, PeriodicTasks
 from pytest_django import DjangoAssertNumQueries
 
-from memory import bootstrap
 from memory.access import agent_tokens
 from memory.admin.settings import SHOWN
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas
+from memory.running import bootstrap
 from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted, find_range
 from resolution.resolver import schedule as resolver_schedule

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
-from memory import bootstrap
+from memory.running import bootstrap
 from resolution.resolver import schedule as resolver_schedule
 
 

@@ -21,10 +21,10 @@ from festinger_site.care import backup
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
 from festinger_site.run import preflight
 from festinger_site.run.console import say, tell_operator
-from memory.bootstrap import OPERATOR
 from memory.db.locks import hold_preparation_lock
 from memory.models import InstalledVersion
-from memory.semantic.vectors.schema import make_tables
+from memory.running.bootstrap import OPERATOR
+from memory.search.vectors.schema import make_tables
 
 UPGRADES_KEPT = 3  # backups before upgrades
 EXAMPLE = settings.PROJECT / "config.example.yaml"

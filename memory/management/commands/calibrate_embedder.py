@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.llm.errors import LlmError
 from memory.management.arguments import require_vectors
 from memory.models import Embedder
-from memory.semantic.vectors import queue
+from memory.search.vectors import queue
 
 
 class Command(BaseCommand):

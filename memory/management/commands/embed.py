@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.llm.errors import LlmError
 from memory.management.arguments import require_vectors
 from memory.models import Embedder, PendingEmbedding
-from memory.semantic.vectors import builtin, queue
+from memory.search.vectors import builtin, queue
 
 
 class Command(BaseCommand):

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.management.arguments import moment
-from memory.semantic.forgetting import ForgetScope, forget
+from memory.memories.forgetting import ForgetScope, forget
 
 EXAMPLE_MAX = 100  # characters
 UNTOUCHED = (

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from memory.cache.sync import CHANNEL
-from memory.db.redaction import Redaction
-from memory.domain.formatting import format_count
-from memory.domain.secrets.known import KnownSecret
-from memory.learning.redaction import redact_journals
-from memory.semantic.redaction import redact_episodes
+from memory.english.phrases import format_count
+from memory.redaction.episodes import redact_episodes
+from memory.redaction.journals import redact_journals
+from memory.redaction.tables import Redaction
+from memory.secrets.known import KnownSecret
 
 UNTOUCHED = (
     "Not touched: backups, Postgres' write-ahead log and the space of old rows until it is vacuumed, log files, and"

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.access import agent_tokens
-from memory.domain.switches import SWITCHES, Switch
+from memory.access.switches import SWITCHES, Switch
 from memory.models import Agent
 
 

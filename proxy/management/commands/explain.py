@@ -12,11 +12,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.cache.state import Cache
-from memory.domain.cues.extractor import CueMatch, find_cues
-from memory.domain.cues.matches import describe_match
-from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import NAMES, Message
+from memory.english.statements.extractor import CueMatch, find_cues
+from memory.english.statements.matches import describe_match
+from memory.english.tokenizer import tokenise
 from memory.learning.reader import unwrap_message
+from memory.types import NAMES, Message
 from proxy.access.caller import impersonate
 from proxy.config.file import RulesMistakes
 from proxy.explanation import KINDS, Explanation, Untriable, explain, read_body, read_graph, run_alone

@@ -29,9 +29,9 @@ from memory.admin.base import (
     next_page,
     with_keys,
 )
-from memory.domain.formatting import format_triple, relate
-from memory.domain.types import whole_number
+from memory.english.phrases import format_triple, relate
 from memory.models import Edge, Soas, find_called_like
+from memory.types import whole_number
 from resolution.admin.concepts import names
 from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, offer_undo, report_marked, set_mark
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button

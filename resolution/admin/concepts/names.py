@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory.domain.fact_syntax import FactMistake, parse_concept
-from memory.domain.formatting import format_triple
+from memory.english.phrases import format_triple
+from memory.graph.fact_syntax import FactMistake, parse_concept
 from memory.models import Dimension, Soas
 from resolution.admin.pages import actor_of
 from resolution.decisions import aliases, merging

@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.admin.base import Page, address, limit_selection
-from memory.domain.formatting import format_count
-from memory.domain.types import whole_number
+from memory.english.phrases import format_count
+from memory.memories import store
+from memory.memories.contradicting import find_contradiction
 from memory.models import Memory, MemoryHistory, Project
-from memory.semantic import store
-from memory.semantic.rivals import find_contradiction
+from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
 from resolution.errors import DecisionError

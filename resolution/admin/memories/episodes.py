@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from memory.admin.base import Page, ReadOnly, column, link
-from memory.domain.formatting import shorten
+from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
 from resolution.admin.memories.forgetting import Forgets, make_forgetting

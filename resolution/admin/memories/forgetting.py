@@ -13,9 +13,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from memory.admin.base import ACTION_MAX, Page, limit_selection
-from memory.domain.formatting import format_count
-from memory.domain.types import whole_number
-from memory.semantic.forgetting import ForgetScope, Forgotten, forget
+from memory.english.phrases import format_count
+from memory.memories.forgetting import ForgetScope, Forgotten, forget
+from memory.types import whole_number
 
 
 class Forgets:

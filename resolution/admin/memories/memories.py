@@ -15,12 +15,12 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from memory.admin.base import ListFilter, Page, column, link
-from memory.domain.channels import Channel
-from memory.domain.types import whole_number
+from memory.channels import Channel
+from memory.memories import store
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic import store
 from memory.templatetags.times import ago
+from memory.types import whole_number
 from resolution.admin.memories import acting, moving, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import Page, address, limit_selection
-from memory.domain.formatting import format_count
-from memory.domain.types import whole_number
+from memory.english.phrases import format_count
 from memory.models import Memory, MemoryHistory, Project
+from memory.types import whole_number
 from resolution.admin.memories.acting import REASON_MAX, changing, tell_skipped
 from resolution.admin.pages import actor_of, with_button
 from resolution.errors import DecisionError

@@ -11,14 +11,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import link
-from memory.domain.statement import PERSON_MAX
-from memory.domain.timing import is_dated
+from memory.graph.statement import PERSON_MAX
+from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Episode, Memory, Project, Soas
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
-from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
+from memory.timing import is_dated
 from resolution.views.phrases import percent
 
 LIMIT: Final = 20

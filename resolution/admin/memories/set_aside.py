@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memory.admin.base import Page, ReadOnly, limit_selection, requires
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.models import Episode, ForgetRequest, Memory
 from resolution.memories.setting_aside import undo
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.consolidation import night

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-from memory.bootstrap import load_dimensions
-from memory.domain.engineering import ENTITY_TYPES
-from memory.domain.formatting import format_count
+from memory.dimensions import ENTITY_TYPES
+from memory.english.phrases import format_count
 from memory.models import Dimension
+from memory.running.bootstrap import load_dimensions
 
 SHIPPED: Final = {"engineering": ENTITY_TYPES}
 

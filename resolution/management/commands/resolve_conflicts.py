@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.domain.formatting import format_count
+from memory.english.phrases import format_count
 from resolution.consolidation.sweep import sweep_conflicts
 from resolution.management.commands.resolve_conflicts import user
 

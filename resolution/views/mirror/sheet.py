@@ -11,10 +11,10 @@ from typing import Any, Final
 from django.db.models import F, Q
 
 from memory.db.connections import fetch_rows
-from memory.domain.engineering import ENTITY_TYPES, find_entity_type
-from memory.domain.formatting import format_count
-from memory.domain.types import TYPE
+from memory.dimensions import ENTITY_TYPES, find_entity_type
+from memory.english.phrases import format_count
 from memory.models import Alias, Edge, Memory, Project, ProjectState, Soas
+from memory.types import TYPE
 from resolution.layers.conflicts import list_open_of
 from resolution.models import Conflict, ConflictMember
 from resolution.views.belongings import find_belongings

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from memory.domain.cues.extractor import find_cues
-from memory.domain.fact_syntax import FactMistake, parse_fact
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.snippets import sentences_naming
-from memory.domain.text.tokenizer import find_words, tokenise
+from memory.english.statements.extractor import find_cues
+from memory.english.tokenizer import find_words, tokenise
+from memory.graph.fact_syntax import FactMistake, parse_fact
+from memory.questions.snippets import sentences_naming
+from memory.secrets.redaction import mask_secrets
 
 LONG_MAX = 100_000  # characters
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.llm.json_answer import AnswerMistake, read_object
+from memory.llm.json_answer import AnswerMistake, read_object
 
 SCHEMA = {
     "properties": {"reasoning": {"type": "string"}, "share": {"type": "number"}, "any": {}},

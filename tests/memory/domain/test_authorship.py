@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.folding import fold
-from memory.domain.authorship.parts import (
+from memory.attribution.folding import fold
+from memory.attribution.parts import (
     SHORT_MAX,
     announces_text,
     asks_for_text,
@@ -18,7 +18,7 @@ from memory.domain.authorship.parts import (
     own_words,
     voice_of,
 )  # fmt: skip
-from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
+from memory.voice import SPEAKER_ONLY, Voice
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "attribution.jsonl").read_text().splitlines()]

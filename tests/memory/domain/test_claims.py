@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.claims.claim import exclude_each_other
-from memory.domain.claims.reader import read_claims
+from memory.english.claims.claim import exclude_each_other
+from memory.english.claims.reader import read_claims
 
 ONE = (
     "The deployment target is Kubernetes.",

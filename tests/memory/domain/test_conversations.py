@@ -2,10 +2,10 @@ import pytest
 
 from benchmarks.conversations import CONVERSATIONS, measure
 from benchmarks.cues import Dictionary
-from memory.domain.authorship.marks import find_quotations
-from memory.domain.cues.extractor import SpeechAct, find_cues
-from memory.domain.cues.refusals import find_refusals
-from memory.domain.text.machine_output import OutputFinder
+from memory.attribution.quotations import find_quotations
+from memory.english.machine_output import OutputFinder
+from memory.english.statements.extractor import SpeechAct, find_cues
+from memory.english.statements.refusals import find_refusals
 
 KINDS = {SpeechAct.STATES: "", SpeechAct.RETRACTS: "-", SpeechAct.CHANGES: ">", SpeechAct.CORRECTS: "!"}
 

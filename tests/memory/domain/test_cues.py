@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.envelopes import unwrap
-from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, has_name_near_cue
-from memory.domain.cues.patterns import find_forms
-from memory.domain.text.sentences import MASK, NAME_MARK, SentenceFinder, mask
-from memory.domain.text.snippets import sentence_stating
-from memory.domain.text.tokenizer import tokenise
+from memory.attribution.envelopes import unwrap
+from memory.english.sentences import MASK, NAME_MARK, SentenceFinder, mask
+from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues, has_name_near_cue
+from memory.english.statements.patterns import find_forms
+from memory.english.tokenizer import tokenise
+from memory.questions.snippets import sentence_stating
 
 ORDINARY = (
     "a agent backup box bread class cluster code container docker file gateway host image index is job library "

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.domain.recall.saliency import DAY
-from memory.domain.statement import REST_S, is_reopened
+from memory.graph.saliency import DAY
+from memory.graph.statement import REST_S, is_reopened
 
 THEN = 1_800_000_000.0
 HERE, THERE, NOWHERE = b"1" * 16, b"2" * 16, b""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.envelopes import read_sender, remove_client_parts
-from memory.domain.types import Message
+from memory.attribution.envelopes import read_sender, remove_client_parts
 from memory.learning.reader import unwrap_message
+from memory.types import Message
 
 # One line for each kind of message that the public sources of clients have.
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "envelopes.jsonl").read_text().splitlines()]

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
-from memory.domain.text.tokenizer import find_words, tokenise
-from memory.domain.text.unicode import normalise
+from memory.english.tokenizer import find_words, tokenise
+from memory.english.unicode import normalise
+from memory.questions.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
+from memory.secrets.redaction import mask_secrets
 from tests.steps import count_steps
 
 AWKWARD = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.llm.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
-from memory.domain.types import Triple
+from memory.questions.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
+from memory.types import Triple
 
 KNOWN = ["type", "membership", "runs-on"]
 # As in the table's CHECK (memory/models/graph.py), in Python's terms.

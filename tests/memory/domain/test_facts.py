@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.cues.extractor import find_cues
-from memory.domain.fact_syntax import FactMistake, find_mistake, parse_fact, parse_forgotten
-from memory.domain.text.function_words import CLOSED_CLASS
-from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import Triple
+from memory.english.function_words import CLOSED_CLASS
+from memory.english.statements.extractor import find_cues
+from memory.english.tokenizer import tokenise
+from memory.graph.fact_syntax import FactMistake, find_mistake, parse_fact, parse_forgotten
+from memory.types import Triple
 
 
 class Anything:

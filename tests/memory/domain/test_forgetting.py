@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.domain.forgetting import Effect, Topic, TopicKind, cut_requests, find_requests
+from memory.attribution.forget_requests import Effect, Topic, TopicKind, cut_requests, find_requests
 
 DATA = Path(__file__).parent / "data"
 

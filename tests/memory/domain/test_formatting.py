@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.fact_syntax import find_mistake, parse_fact
-from memory.domain.formatting import VERBS, format_fact, phrase, tell_fact, tells_dimension
-from memory.domain.text.function_words import is_closed_class
-from memory.domain.text.tokenizer import is_name
-from memory.domain.types import Triple
+from memory.english.function_words import is_closed_class
+from memory.english.phrases import VERBS, format_fact, phrase, tell_fact, tells_dimension
+from memory.english.tokenizer import is_name
+from memory.graph.fact_syntax import find_mistake, parse_fact
+from memory.types import Triple
 
 names = st.from_regex(r"[b-z][a-z0-9]{2,8}([-_.][a-z0-9]{2,5})?", fullmatch=True).filter(
     lambda name: is_name(name) and not is_closed_class(name)

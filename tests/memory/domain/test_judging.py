@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-from memory.domain.channels import Channel
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.judging import UNDECIDED, Decided, Incoming, Manner, StandingFact, concerns, judge, refines
-from memory.domain.timing import undate
+from memory.channels import Channel
+from memory.english.statements.modality import SpeechAct
+from memory.graph.judging import UNDECIDED, Decided, Incoming, Manner, StandingFact, concerns, judge, refines
+from memory.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
 ADDS = Manner(SpeechAct.ADDS)

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from benchmarks.cues import OWN, STATEMENTS
-from memory.domain.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG, find_doubt
+from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG, find_doubt
 
 NAMES = """
     node.js next.js three.js vue.js_3 asp.net asp.net_core asp.net-core socket.io node-20 ubuntu_24.04 postgres_16.2

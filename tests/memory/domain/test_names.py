@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.text.tokenizer import parse_name, tokenise
+from memory.english.tokenizer import parse_name, tokenise
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.recall.notes import (
+from memory.recall.lines import (
     NOTE_CHARACTERS_MAX,
     NoteState,
     ShownNote,
@@ -13,7 +13,7 @@ from memory.domain.recall.notes import (
     render_note,
     show_note,
 )
-from memory.domain.recall.rendering import CLOSING, OPENING
+from memory.recall.rendering import CLOSING, OPENING
 from proxy.formats.flattened import TEMPLATES, find_sections
 
 MOVED = "We moved the billing database to Postgres 17 last week."

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import Statement, storable
+from memory.graph.statement import Statement, storable
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
 STATEMENTS = st.builds(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.openings import LEAST, OPENINGS_MAX, WITHIN, find_openings
+from memory.attribution.templates import LEAST, OPENINGS_MAX, WITHIN, find_openings
 
 TEMPLATE = "Process the consolidation for this scenario, and answer as the system text says, please"
 

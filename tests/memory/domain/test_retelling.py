@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.domain.recall.rendering import ShownFact
-from memory.domain.recall.retelling import Ended, repeats_facts, states_ended
+from memory.recall.rendering import ShownFact
+from memory.recall.repeated import Ended, repeats_facts, states_ended
 
 FACTS = (ShownFact("kvasir", "type", "search_service", False), ShownFact("kvasir", "runs-on", "tyr", False))
 

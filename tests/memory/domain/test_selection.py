@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.recall.rendering import (
+from memory.english.tokenizer import tokenise
+from memory.graph.saliency import DAY, priority, saliency
+from memory.recall.rendering import (
     CLOSING,
     CONFLICT,
     DISPUTED,
     OPENING,
     ShownFact,
-    Style,
     block_length,
     count_fitting,
     render_block,
     render_facts,
     render_questions,
 )
-from memory.domain.recall.saliency import DAY, priority, saliency
-from memory.domain.recall.selection import (
+from memory.recall.selection import (
     CONCEPTS_MAX,
     FACTS_MAX,
     SLOT_MAX,
@@ -31,8 +31,7 @@ from memory.domain.recall.selection import (
     rank,
     select,
 )
-from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import EdgeRow, SoasRow
+from memory.types import EdgeRow, SoasRow, Style
 from tests.prompts import facts_in
 
 TYPE, TECH = 100, 101

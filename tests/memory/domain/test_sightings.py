@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.domain.timing import AHEAD_MAX_S, MICROSECOND, STATEMENTS_MAX, FirstSeenClock
+from memory.timing import AHEAD_MAX_S, MICROSECOND, STATEMENTS_MAX, FirstSeenClock
 
 NOW = 1_800_000_000.0
 

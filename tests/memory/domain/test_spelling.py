@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.domain.text.spelling import find_spelling
+from memory.english.spelling import find_spelling
 
 
 @pytest.mark.parametrize(

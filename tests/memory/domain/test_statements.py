@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.cues.extractor import find_cues
-from memory.domain.text.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
+from memory.english.statements.extractor import find_cues
+from memory.questions.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
 from tests.memory.domain.hostile import NoWords
 from tests.memory.domain.test_evidence import texts
 

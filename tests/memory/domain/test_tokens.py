@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.text.noise import MAX_TOKEN_LENGTH
-from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
+from memory.english.non_words import MAX_TOKEN_LENGTH
+from memory.english.tokenizer import find_known_words, find_words, tokenise
 
 # Characters chosen for what they do: joiners, marks, letters that change length or case under NFKC, Hangul letters,
 # signs that spell several words, invisible ones.

@@ -2,8 +2,7 @@
 
 import pytest
 
-from memory.domain.statement import AGENT_MAX
-from memory.domain.voices import (
+from memory.attribution.client_names import (
     REMEMBERED_MAX,
     UNREGISTERED_MAX,
     choose_remembered,
@@ -12,6 +11,7 @@ from memory.domain.voices import (
     name_unregistered,
     voice_of,
 )
+from memory.graph.statement import AGENT_MAX
 
 
 @pytest.mark.parametrize(

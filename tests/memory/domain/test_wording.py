@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.claims.wording import share_slot
-from memory.domain.recall.notes import ShownNote, render_notes
+from memory.english.claims.wording import share_slot
+from memory.recall.lines import ShownNote, render_notes
 
 
 @pytest.mark.parametrize(

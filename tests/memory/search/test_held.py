@@ -15,29 +15,29 @@ from django.db.models import F
 from django.utils import timezone
 
 from memory import bounds
+from memory.attribution.forget_requests import Topic, TopicKind
 from memory.cache.state import Cache
 from memory.cache.sync import NAME as LISTENER
 from memory.cache.sync import Coherence
+from memory.channels import Channel
 from memory.db.connections import fetch_rows
-from memory.domain.channels import Channel
-from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.secrets.known import KnownSecret
 from memory.learning import setting_aside
 from memory.learning.heard import HeardMessage
 from memory.learning.message_table import MessageTable
+from memory.memories import store
+from memory.memories.forgetting import ForgetScope, forget
+from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
 from memory.models import Config, Embedder, Episode, Memory, Project, PromptOpening
+from memory.redaction.episodes import redact_episodes
 from memory.search import held
 from memory.search.held import Indexes
 from memory.search.index import COLUMNS, Index
 from memory.search.loading import read_index
 from memory.search.searcher import INDEXED, LOAD_MS, Searcher
 from memory.search.service import open_cursor
-from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.forgetting import ForgetScope, forget
-from memory.semantic.redaction import redact_episodes
-from memory.semantic.vectors import builtin, queue, schema
+from memory.search.vectors import builtin, queue, schema
+from memory.secrets.known import KnownSecret
 from tests import waiting
 from tests.memory.semantic.said import ANN, START, digest_of, remembered, said
 from tests.memory.test_setting_aside import carry_out, order_of

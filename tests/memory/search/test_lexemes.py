@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from memory.db.connections import fetch_rows
-from memory.semantic.lexemes import find_lexemes, fold
+from memory.search.lexemes import find_lexemes, fold
 
 ROOT = Path(__file__).parents[3]
 WEEKS = ROOT / "benchmarks/weeks"

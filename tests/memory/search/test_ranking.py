@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.recall.requests import keep_statements
-from memory.domain.recall.retelling import Ended
-from memory.domain.types import TripleIds
+from memory.english.telling import keep_statements
+from memory.recall.repeated import Ended
+from memory.search.chance_likeness import Noise
 from memory.search.index import Index, Query, Row
 from memory.search.ranking import (
     ASKED_FOR,
@@ -32,7 +32,7 @@ from memory.search.ranking import (
 )
 from memory.search.request import KINDS
 from memory.search.results import Found
-from memory.semantic.domain.noise import Noise
+from memory.types import TripleIds
 
 NOISE = Noise(0.05, 0.08)
 TEXTS = 100

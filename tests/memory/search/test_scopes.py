@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory.memories.scope import PERSONAL, Scope, Speaker
 from memory.models import Config, Memory, Project
 from memory.search.service import search
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
-from memory.semantic.vectors import queue
+from memory.search.vectors import queue
 from tests.memory.semantic.said import given_to, remembered, said
 
 AGENTS, PEOPLE = ("agent-zero", "dobby", "anonymous@10.0.0.7"), ("", "ann", "bob")

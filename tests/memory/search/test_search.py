@@ -8,14 +8,14 @@ import pytest
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.types import TripleIds
 from memory.graph import store
+from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
 from memory.models import Config, Source
 from memory.search.searcher import Searcher
 from memory.search.service import search
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.vectors import queue
+from memory.search.vectors import queue
+from memory.types import TripleIds
 from tests.memory.semantic.said import ANN, digest_of, given, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."

@@ -9,11 +9,11 @@ from typing import Any
 from django.contrib.postgres.search import SearchVector
 from django.db.models import Value
 
+from memory.memories.scope import Scope, Speaker
 from memory.models import Episode, Memory
 from memory.search.ranking import choose_for_prompt
 from memory.search.results import Found
 from memory.search.service import open_cursor, prepare
-from memory.semantic.domain.scope import Scope, Speaker
 
 ANN = Scope(Speaker("agent-zero", "ann"))
 NUMBERS = count(1)

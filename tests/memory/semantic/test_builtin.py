@@ -13,19 +13,19 @@ from django.db import connection
 
 from memory.cache.state import Cache
 from memory.db.connections import fetch_rows
+from memory.memories import nearness
+from memory.memories.consolidation import NEAR
 from memory.models import Embedder, PendingEmbedding
+from memory.search.encoder import EncoderUnavailable, model_file, weights
+from memory.search.encoder.encoder import DIMENSIONS
+from memory.search.encoder.model_file import FOLDER
 from memory.search.loading import Space
 from memory.search.searcher import Searcher
 from memory.search.service import search
-from memory.semantic import nearness
-from memory.semantic.domain.consolidation import NEAR
-from memory.semantic.encoder import EncoderUnavailable, model_file, weights
-from memory.semantic.encoder.encoder import DIMENSIONS
-from memory.semantic.encoder.model_file import FOLDER
-from memory.semantic.vectors import builtin, queue, schema
-from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
-from memory.semantic.vectors.condition import CONDITION, read_condition
-from memory.semantic.vectors.embedders import BUILTIN
+from memory.search.vectors import builtin, queue, schema
+from memory.search.vectors.calibration import BUILTIN_NOISE, measure_noise
+from memory.search.vectors.condition import CONDITION, read_condition
+from memory.search.vectors.embedders import BUILTIN
 from tests.memory.semantic.said import ANN, said
 from tests.memory.semantic.test_consolidation_rules import PAIRS
 from tests.waiting import eventually, eventually_here

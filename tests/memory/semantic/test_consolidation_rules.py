@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.language.english.synonyms import SYNONYMS
-from memory.domain.voices import corroborate
-from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.slots import Slots, find_slots
+from memory.attribution.client_names import corroborate
+from memory.english.words.synonyms import SYNONYMS
+from memory.memories import consolidation as rules
+from memory.memories.slots import Slots, find_slots
 
 CONFIDENCES = st.floats(0, 1)
 SUBJECTS = ("The user", "The team", "Anna", "The build server", "The billing service")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.secrets.redaction import MARK
-from memory.semantic.domain.episodes import GAP, KEPT_MAX, EpisodeText, compose_episode, leave_out
+from memory.memories.episodes import GAP, KEPT_MAX, EpisodeText, compose_episode, leave_out
+from memory.secrets.redaction import MARK
 
 SAID = "We moved the billing database to Postgres 17 last week."
 KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"

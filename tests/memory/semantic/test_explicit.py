@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.text.function_words import split_words
-from memory.semantic.domain.explicit import (
+from memory.english.function_words import split_words
+from memory.memories.explicit import (
     MEMORIES_MAX,
     categorise,
     orders_outward,

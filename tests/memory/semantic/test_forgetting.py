@@ -8,7 +8,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from memory.domain.timing import undate
+from memory.memories.forgetting import ForgetScope, Forgotten, forget, prune_episodes
+from memory.memories.scope import Scope, Speaker
 from memory.models import (
     Episode,
     ExtractionMark,
@@ -20,8 +21,7 @@ from memory.models import (
     MemoryLineage,
     PromptOpening,
 )
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.forgetting import ForgetScope, Forgotten, forget, prune_episodes
+from memory.timing import undate
 from proxy.models import Injection, RecollectionEvent
 from resolution.models import Candidate
 from tests.memory.semantic.said import ANN, START, digest_of, remembered, said

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.claims.oppositions import Opposition, find_opposition
-from memory.semantic.domain.slots import Slots, contradicts, find_slots, find_value, meet
+from memory.english.claims.oppositions import Opposition, find_opposition
+from memory.memories.slots import Slots, contradicts, find_slots, find_value, meet
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
 PREFERENCES = st.one_of(

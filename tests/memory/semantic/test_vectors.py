@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.llm.errors import Misconfigured
 from memory.models import Embedder, LanguageModel, LlmCall, Memory, PendingEmbedding
 from memory.search.service import search
-from memory.semantic.vectors import embedders, queue, schema
+from memory.search.vectors import embedders, queue, schema
 from tests.memory.semantic.said import ANN, remembered, said
 from tests.standin import StandIn
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.access.agent_tokens import NAME_MAX
-from memory.domain.switches import Switch
-from memory.domain.voices import is_reserved
+from memory.access.switches import Switch
+from memory.attribution.client_names import is_reserved
 from proxy.access.addresses import AddressMistake, AgentAddresses, read_address, split_address
 from proxy.upstream.asgi_types import AsgiScope, Event
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import PERSON_MAX
+from memory.graph.statement import PERSON_MAX
 from proxy.access.persons import clean_person, find_person
 
 SESSION = "0b0e9f3e-5a1d-4c6e-9d55-7f1f3a1f8c11"

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from memory.domain.authorship.voice import Voice
-from memory.domain.voices import GROUP
+from memory.attribution.client_names import GROUP
+from memory.voice import Voice
 from proxy.formats import FORMATS
 from proxy.formats.streams import Delta
 from proxy.speakers.relayed import RelayedAnswers

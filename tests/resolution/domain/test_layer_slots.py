@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.claims.claim import are_different, same_value
+from memory.english.claims.claim import are_different, same_value
 from resolution.domain.layer_slots import (
     meeting_key,
     memory_denies,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.types import Triple
+from memory.types import Triple
 from resolution.domain.llm_prompt import (
     SYSTEM,
     Case,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.text.tokenizer import tokenise
+from memory.english.tokenizer import tokenise
 from resolution.domain.verdicts import (
     ALLOWED,
     KINDS,

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.semantic.encoder import adapter
-from memory.semantic.encoder.encoder import Encoder
-from memory.semantic.encoder.graph import build_graph
-from memory.semantic.encoder.model_file import find_model
-from memory.semantic.encoder.weights import Published, read_published
+from memory.search.encoder import adapter
+from memory.search.encoder.encoder import Encoder
+from memory.search.encoder.graph import build_graph
+from memory.search.encoder.model_file import find_model
+from memory.search.encoder.weights import Published, read_published
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.semantic.encoder import EncoderUnavailable, adapter
-from memory.semantic.encoder.weights import Published
-from memory.semantic.vectors import builtin
-from memory.semantic.vectors.condition import read_condition
+from memory.search.encoder import EncoderUnavailable, adapter
+from memory.search.encoder.weights import Published
+from memory.search.vectors import builtin
+from memory.search.vectors.condition import read_condition
 
 
 @pytest.fixture

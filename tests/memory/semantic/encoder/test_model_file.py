@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.semantic.encoder import EncoderUnavailable, model_file
-from memory.semantic.encoder.model_file import ADAPTED, FOLDER, PUBLISHED, SUFFIX, find_model, make_model
+from memory.search.encoder import EncoderUnavailable, model_file
+from memory.search.encoder.model_file import ADAPTED, FOLDER, PUBLISHED, SUFFIX, find_model, make_model
 
 
 @pytest.fixture

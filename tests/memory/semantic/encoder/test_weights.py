@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from django.conf import settings
 
-from memory.semantic.encoder import EncoderUnavailable, weights
-from memory.semantic.encoder.weights import ARCHIVE, PACKAGES, TOKENIZER, WEIGHTS, Published, read_package
+from memory.search.encoder import EncoderUnavailable, weights
+from memory.search.encoder.weights import ARCHIVE, PACKAGES, TOKENIZER, WEIGHTS, Published, read_package
 
 Install = Callable[..., None]
 OTHERS = {WEIGHTS: b"others", TOKENIZER: b"{}"}

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from memory.semantic.encoder.weights import PACKAGES, TOKENIZER, Published, read_package
-from memory.semantic.encoder.word_pieces import QUERY_MAX, TEXT_MAX, WordPieces
+from memory.search.encoder.weights import PACKAGES, TOKENIZER, Published, read_package
+from memory.search.encoder.word_pieces import QUERY_MAX, TEXT_MAX, WordPieces
 
 BEGIN, END = 101, 102
 

@@ -1,0 +1,178 @@
+"""Cuts a message into parts, each with the voice it is said in."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from memory.attribution.completions import find_completion
+from memory.attribution.doubts import find_doubts
+from memory.attribution.folding import fold
+from memory.attribution.pasted import TEXTS, find_pasted
+from memory.attribution.quotations import find_quotations
+from memory.english.sentences import find_code
+from memory.types import Span
+from memory.voice import SPEAKER_ONLY, STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
+
+SHORT_MAX: Final = 600  # characters of own words: longer messages may hold anything
+_MARKS: Final = "\"'“„«「"
+_BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
+_WORDS: Final = re.compile(r"\w+")
+WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
+AT_ONCE_MAX: Final = 6_000  # characters
+ASKING_MAX: Final = 600  # characters at the end of an answer
+_ASKS_FOR_TEXT: Final = re.compile(
+    r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
+    rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
+)
+_ANNOUNCES: Final = re.compile(
+    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
+    r".*\b(?:next|then|after|now|soon|ready)\b"
+)
+_PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
+
+
+@lru_cache(maxsize=4)  # the readers of a message call it one after the other
+def find_voices(text: str) -> tuple[VoicedSpan, ...]:
+    """Return the parts that are not simply the speaker's own, for all agents: ascending and disjoint. Linear in the
+    length of the text."""
+    folded = fold(text)
+    whole = folded.text.strip()
+    start = folded.text.find(whole)
+    # A message that is in quotation marks as a whole quotes nobody.
+    spans = [
+        span for span in find_quotations(folded.text) if span != (start, start + len(whole)) or whole[:1] not in _MARKS
+    ]
+    marked = [VoicedSpan(*span, Voice.QUOTED, "marked as the words of others") for span in spans]
+    blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
+    pasted = find_pasted(folded.text, blocks, list(find_code(folded.text)))
+    found = _flatten([*marked, *pasted, *find_completion(folded.text)])
+    found = _flatten([*found, *_find_beyond(folded.text, found), *find_doubts(folded.text, found)])
+    return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
+
+
+def find_voices_at_once(text: str) -> Sequence[VoicedSpan]:
+    """Return ``find_voices`` in some 2 ms, for callers that a prompt waits for: text further down counts as unsure."""
+    if len(text) <= AT_ONCE_MAX:
+        return find_voices(text)
+    found = find_voices(text[:AT_ONCE_MAX])
+    return (*found, VoicedSpan(AT_ONCE_MAX, len(text), Voice.UNSURE, "far down in a long message"))
+
+
+def is_block(text: str, start: int, end: int) -> bool:
+    """False for a few quoted words within a line, which belong to what the line says."""
+    return text.rfind("\n", 0, start + 1) + 1 >= start - 2 or "\n" in text[start:end]
+
+
+def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
+    """Return the weakest voice that has a part in ``text[start:end]``. A quoted span has to hold all of it: a name
+    alone may be in quotation marks."""
+    voice = Voice.SHARED
+    for span in spans:
+        holds = span.start <= start and end <= span.end
+        if holds or (span.voice in SPEAKER_ONLY and span.start < end and start < span.end):
+            voice = weaker_of(voice, span.voice)
+    return voice
+
+
+def own_words(text: str, weakest: Voice = Voice.FICTION) -> str:
+    """Return what the speaker says in this voice or a stronger one, with a line break in place of the rest."""
+    kept, at = [], 0
+    for span in find_voices(text):
+        if weaker_of(span.voice, weakest) is not weakest:
+            kept.append(text[at : span.start])
+            at = span.end
+    return "\n".join([*kept, text[at:]]) if at else text
+
+
+def has_fiction(text: str) -> bool:
+    """True if a part of the message belongs to a text that it asks for, or to a story."""
+    return any(span.voice is Voice.FICTION for span in find_voices(text))
+
+
+def quoted_spans(text: str) -> list[Span]:
+    """Return the parts that are quoted or nobody's, ascending and disjoint."""
+    spans: list[Span] = []
+    for start, end, voice, _ in find_voices(text):
+        if voice in SPEAKER_ONLY:
+            continue
+        if spans and spans[-1][1] >= start:
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def digest_paragraph(text: str, at: int) -> str:
+    """Return 32 hexadecimal digits, equal for all paragraphs that differ only in case, white space and punctuation."""
+    folded = fold(text)
+    place = bisect_left(folded.places, at) if folded.places else at
+    start = max((end.end() for end in _BLANK_LINES.finditer(folded.text, 0, place)), default=0)
+    blank = _BLANK_LINES.search(folded.text, place)
+    words = _WORDS.findall(folded.text[start : blank.start() if blank else len(folded.text)].casefold())
+    return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def asks_for_text(answer: str) -> bool:
+    """True if the model asks for a text to be sent: that text may be anybody's."""
+    return _asks_for_text(answer[-ASKING_MAX:])
+
+
+def announces_text(said: str) -> bool:
+    """True if the speaker will send a text next."""
+    return _announces_text(said[-ASKING_MAX:])
+
+
+# Clients send a conversation again with each turn.
+@lru_cache(maxsize=2_000)
+def _asks_for_text(end: str) -> bool:
+    return _ASKS_FOR_TEXT.search(end.casefold()) is not None
+
+
+@lru_cache(maxsize=2_000)
+def _announces_text(end: str) -> bool:
+    return _ANNOUNCES.search(end.casefold()) is not None
+
+
+def hands_on(text: str) -> bool:
+    """True if the message ends where somebody else's words are to follow: `Here is the page:`."""
+    end = text.rstrip()
+    spans = find_voices(f"{end}\n\nx") if end.endswith(":") else ()
+    return bool(spans) and spans[-1].voice is Voice.QUOTED and spans[-1].end > len(end)
+
+
+def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]:
+    """Yield all but the first paragraph of a long message."""
+    own = len(text) - sum(span.end - span.start for span in found if span.voice not in SPEAKER_ONLY)
+    if own > SHORT_MAX:
+        begins = len(text) - len(text.lstrip())
+        paragraph = _PARAGRAPH_ENDS.search(text, begins)
+        end = min(paragraph.start() if paragraph else len(text), begins + SHORT_MAX)
+        yield VoicedSpan(end, len(text), Voice.UNSURE, "beyond the first paragraph of a long message")
+
+
+def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
+    """Make spans ascending and disjoint: where they overlap, the weakest voice wins."""
+    taken: list[VoicedSpan] = []
+    for voice in WEAKEST_FIRST:
+        taken = sorted([*taken, *_leave_out(sorted(span for span in spans if span.voice is voice), taken)])
+    return taken
+
+
+def _leave_out(spans: Sequence[VoicedSpan], taken: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
+    """Yield the parts of ascending spans that are not taken, each position once."""
+    at, waiting = 0, list(reversed(taken))
+    for span in spans:
+        at = max(at, span.start)
+        while waiting and waiting[-1].start < span.end:
+            if waiting[-1].start > at:
+                yield span._replace(start=at, end=waiting[-1].start)
+            at = max(at, waiting[-1].end)
+            if at > span.end:
+                break
+            waiting.pop()
+        if at < span.end:
+            yield span._replace(start=at)
+            at = span.end

@@ -1,0 +1,102 @@
+"""Tells what people write from what they paste: code, logs, tables, listings, the words of others."""
+
+import re
+from typing import Final
+
+from memory.attribution.parts import quoted_spans
+from memory.english.sentences import MASK, find_code, mask
+
+# The beginning of a line that a program wrote, or that somebody types into one.
+_PRINTED: Final = re.compile(
+    r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|[\[(]?\d\d:\d\d[:\]]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d"
+    r"|[\w.\-/\[\]() ]{0,40}(?:error|exception|warn|warning|fatal|panic|failure|info|debug|notice|hint|caused by)"
+    r"\w{0,4}(?:\[\w+\])?\s*:|at [\w.$<>/]+ ?\(|File \"|Traceback \(|[$%] |>>> |\.\.\. |\+\+\+|---|@@|diff --git"
+    r"|[+-](?=[^\s\-+\d])|\[[^\]\n]{0,60}\](?!\()|\w+@[\w.-]+:|[A-Z]:\\|[./~]+/\S|\d+[:|] |#!|//|/\*|\*/|--\s"
+    r"|[drwx-]{9,11}",
+    re.IGNORECASE,
+)
+_CASED: Final = re.compile(
+    r"[A-Z_]{2,}[=:]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z\d]"
+    r"|\W{0,2}(?:INFO|WARN|WARNING|ERROR|ERR|DEBUG|FATAL|TRACE|CRITICAL|NOTICE|PASS|PASSED|FAIL|FAILED)\b"
+)
+_FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
+_SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
+_CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
+_INDENTED: Final = re.compile(r"\t| {4}")
+_PARAGRAPHS: Final = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
+
+# A word that code uses as its own: declares, assigns to, marks up, calls, takes as an argument.
+_IDENTIFIER: Final = re.compile(
+    r"\b(?:def|class|function|func|fn|const|let|var|val|struct|interface|enum|trait) +([A-Za-z]\w*)"
+    r"|^[ \t]*(?:export[ \t]+)?([A-Za-z]\w*)[ \t]*(?::[^=\n]{1,40})?=(?!=)"
+    r"|</?([A-Za-z]\w*)[\s/>]"
+    # `handle(`, `req.get(`; in `self.store.get(` no part is a word.
+    r"|(?<![\w.])([A-Za-z]\w*+)(?:\.\w++)?(?=\()"
+    r"|(?<=[(,])\s*+\**+([A-Za-z]\w*+)(?=\s*+[,):=])",
+    re.MULTILINE,
+)
+
+
+def mask_all_but_prose(text: str) -> str:
+    """Return the text with everything masked, character for character, except the author's own sentences; line breaks
+    stay. Linear in the length."""
+    prose = _hide_quotations(text, mask(text))
+    pieces, at = [], 0
+    for paragraph in _PARAGRAPHS.finditer(prose):
+        lines = paragraph[0].splitlines(keepends=True)
+        are_data = [_is_data(line.rstrip()) for line in lines]
+        # One line of a log may read like a sentence, but hardly most of them.
+        is_pasted = sum(are_data) * 2 >= len(lines)
+        pieces.append(prose[at : paragraph.start()])
+        for line, is_data in zip(lines, are_data, strict=True):
+            pieces.append(_blank_out(line) if is_data or is_pasted else line)
+        at = paragraph.end()
+    return "".join([*pieces, prose[at:]])
+
+
+def _hide_quotations(text: str, prose: str) -> str:
+    pieces, at = [], 0
+    for start, end in quoted_spans(text):
+        # A name alone in quotation marks is not a quotation.
+        if end > at and any(map(str.isspace, text[start:end].strip())):
+            pieces += [prose[at:start], _blank_out(prose[max(at, start) : end])]
+            at = end
+    return "".join([*pieces, prose[at:]]) if pieces else prose
+
+
+def _is_data(line: str) -> bool:
+    stripped = line.lstrip()
+    bullet = _BULLET.match(line)
+    if bullet is None and _INDENTED.match(line):
+        return True
+    said = line[bullet.end() :] if bullet else stripped
+    if "   " in said.rstrip() or "\t" in said or said.count("|") > 1:  # columns
+        return True
+    if _PRINTED.match(said) or _CASED.match(said) or _FIELD.match(said):
+        return True
+    return said.endswith(_CODE_ENDS) or _has_many_symbols(said)
+
+
+def _has_many_symbols(line: str) -> bool:
+    return len(_SYMBOLS.findall(line.replace(MASK * 2, ""))) >= max(2, len(line) // 25 + 1)
+
+
+def _blank_out(line: str) -> str:
+    return "\n".join(MASK * len(part) for part in line.split("\n"))
+
+
+def find_identifiers(text: str, *, is_code: bool = False) -> set[str]:
+    """Return the words, in lower case, that code in the text uses as its own: marked code, and lines that are no
+    prose. ``is_code``: all of it is code."""
+    code = text if is_code else _extract_code(text)
+    return {match[match.lastindex or 0].lower() for match in _IDENTIFIER.finditer(code)}
+
+
+def _extract_code(text: str) -> str:
+    pieces, at = [text[start:end] for start, end in find_code(text)], 0
+    for line in mask_all_but_prose(text).splitlines(keepends=True):
+        if MASK in line and not line.strip(f"{MASK} \t\n\r"):
+            pieces.append(text[at : at + len(line)])
+        at += len(line)
+    return "\n".join(pieces)

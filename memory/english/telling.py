@@ -1,0 +1,118 @@
+"""Tells the sentences of a message that say something from those that only ask, order, greet or thank."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from memory.english.sentences import SentenceFinder, iter_passages
+from memory.english.words import changing, requests
+
+TEXTS_KEPT: Final = 8_192  # the same texts are found for prompt after prompt
+
+_OPENER: Final = re.compile(
+    rf"(?:(?:{'|'.join(sorted(requests.OPENERS, key=len, reverse=True))})\b[\s,:;!.\u2013\u2014-]*)+"
+)
+_TAG: Final = re.compile(
+    r"[,.;\s\u2013\u2014-]+(?:k|ok|okay|right|yes|no|see|eh|huh|deal|agreed|(?:isn|doesn|aren)'t \w+)\?+\Z"
+)
+_QUESTION: Final = re.compile(
+    r"(?:who|whom|whose|where|why|how|which|what|when)(?:'s|'re|'d|'ll)?\b(?! (?:i|we|you|he|she|it|they)\b)"
+    r"|(?:is|are|am|was|were|do|does|did|can|could|would|will|shall|should|may|might|must|have|has|had|any)(?:n't)?"
+    r" (?:not )?(?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|any\w*|some\w*|my|our|your|his|her|their"
+    r"|all|every\w*|no|one)\b"
+)
+_CLAUSE: Final = re.compile(r"(?!(?:if|when|whenever|once|unless|should|suppose|assuming)\b)[^,;:]*[,;:\u2013\u2014]")
+_POLITE: Final = re.compile(
+    r"(?:(?:can|could|would|will) you(?: please)?|i(?:'d| would) like you to|i (?:want|need) you to"
+    r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
+)
+_STANDING: Final = re.compile(
+    rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{changing.FROM_NOW_ON})\b"
+)
+# `Make it Friday at 7.45`: a value, not a task.
+_SETTLED: Final = re.compile(
+    r"(?:[Mm]ake|[Pp]ut) (?:it|that|them) (?:(?:on|at|for|to) )?(?:[A-Z]\w|\d+[.:]\d|\d+ ?[ap]m\b)"
+)
+# A word that asks for something may also be a subject: `Order 5512 was shipped.`
+_FINITE: Final = re.compile(
+    r"[\w'-]+(?: (?!(?:the|an?|my|our|your|his|her|their|this|that|these|those|to|for|in|on|at|of|with|from|me|us|all"
+    r"|it|how|what|which|who|why|where|when|if|and|or)\b)[\w'-]+){0,2} "
+    rf"(?:{'|'.join(sorted(requests.FINITE_VERBS))})\b"
+)
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+_WORD: Final = re.compile(r"[\w'-]+")
+# Capitals inside a sentence, a name with a digit, a longer number.
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
+_COURTEOUS: Final = re.compile(requests.COURTEOUS)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def keep_statements(text: str) -> str:
+    """Return the text without code in fences and the sentences that only ask, order, greet or thank; "" if nothing else
+    is left. What a colon announces belongs to it: both stay, or neither."""
+    text = _FENCE.sub("\n", text).strip()
+    sentences, told, is_listed = list(split_sentences(text)), list[str](), False
+    for sentence in sentences:
+        if is_told := tells(sentence) or (is_listed and not sentence.endswith("?")):
+            told.append(sentence)
+        is_listed = is_told and (is_listed or sentence.endswith(":"))
+    while told and told[-1].endswith(":"):
+        told.pop()
+    return text if len(told) == len(sentences) else " ".join(told)
+
+
+def tells(sentence: str) -> bool:
+    """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
+    later work, too (`always`, `from now on`), says something."""
+    small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
+    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
+        return False
+    opener = _OPENER.match(small)
+    small = small[opener.end() :] if opener is not None else small
+    words = _WORD.findall(small)
+    if not words or requests.COURTESIES.issuperset(words):
+        return False
+    if small.endswith("?"):
+        if (tag := _TAG.search(small)) is not None:
+            return tells(small[: tag.start()])
+        # `We moved to Bergen, which schools are there?`
+        clause = _CLAUSE.match(small)
+        return (
+            clause is not None
+            and len(clause[0].split()) > 2
+            and _has_teller(_WORD.findall(clause[0]))
+            and tells(clause[0])
+        )
+    if _QUESTION.match(small):
+        return False
+    return bool(_STANDING.search(small)) or not (_is_order(sentence, small, words) or _is_fragment(sentence, words))
+
+
+def _is_order(sentence: str, small: str, words: list[str]) -> bool:
+    polite = _POLITE.match(small)
+    verb = small[polite.end() :] if polite is not None else small
+    if len(words) <= requests.FRAGMENT_WORDS and not requests.FRAGMENTS.isdisjoint(words):
+        return True  # `Shorter please.`, `another one`
+    if _SETTLED.match(sentence.strip()):
+        return False
+    first = next(iter(_WORD.findall(verb)), "")
+    return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
+
+
+def _is_fragment(sentence: str, words: list[str]) -> bool:
+    """True for a few words without a verb, a subject or a name, which only say how an answer is to be: `firmer`."""
+    return len(words) <= requests.FRAGMENT_MAX and not _has_teller(words) and _NAME.search(sentence) is None
+
+
+def _has_teller(words: list[str]) -> bool:
+    return not requests.TELLING.isdisjoint(words) or any(word.endswith("ed") for word in words)
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    for begin, stop in iter_passages(text):
+        line = text[begin:stop].replace("\n", " ")
+        for found in SentenceFinder(line):
+            if sentence := line[found.start : found.end].strip():
+                yield sentence

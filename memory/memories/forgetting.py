@@ -1,0 +1,180 @@
+"""Forgets what was said, on purpose or because it is old: episodes, and the memories that were made of nothing else."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from memory.cache.sync import CHANNEL
+from memory.graph import retention
+from memory.models import Config, Episode, Memory
+from memory.models.semantic import CONVERSATION_BYTES
+from memory.timing import FIRST_DATED, UNDATED_S
+
+SHOWN: Final = 5  # texts of each kind
+FORGOTTEN: Final = "forgotten"  # the signal to all processes
+# SQL that changes further rows, in the same transaction, by the table ``going``. Apps that this one does not know add
+# theirs when they are ready.
+followers: list[str] = []
+
+# All words in any order and inflection, or the text as it is, which may have no words at all.
+HAS_WORDS: Final = "(lexemes @@ plainto_tsquery('english', %(words)s) OR strpos(lower(text), lower(%(words)s)) > 0)"
+# If it was said at an unknown time, when it was read (memory.timing.undate).
+FIRST_SEEN: Final = f"""(CASE WHEN said_at < to_timestamp({FIRST_DATED})
+    THEN said_at + make_interval(secs => {UNDATED_S}) ELSE said_at END)"""
+MAKE_ROOM: Final = "CREATE TEMP TABLE going (kind text, row bigint, PRIMARY KEY (kind, row)) ON COMMIT DROP"
+# Locked: a worker that reads one has made its memories when this continues.
+FIND_EPISODES: Final = """
+    INSERT INTO going SELECT 'episode', id FROM episode WHERE {chosen} FOR UPDATE
+"""
+# Memories that have the words, or were selected themselves, go in any case; others if nothing that stays supports them.
+FIND_MEMORIES: Final = """
+    INSERT INTO going SELECT 'memory', id FROM memory WHERE {by_words} OR (
+        ({chosen} OR EXISTS (
+            SELECT FROM memory_lineage JOIN going USING (kind, row) WHERE memory_id = memory.id
+        ))
+        AND NOT EXISTS (
+            SELECT FROM memory_lineage AS of LEFT JOIN going USING (kind, row)
+            WHERE memory_id = memory.id AND going.row IS NULL AND CASE of.kind
+                WHEN 'episode' THEN EXISTS (SELECT FROM episode WHERE id = of.row)
+                ELSE EXISTS (SELECT FROM memory AS other WHERE other.id = of.row) END
+        )
+    ) ON CONFLICT DO NOTHING
+"""
+SHOW: Final = "SELECT text FROM {kind} JOIN going ON kind = '{kind}' AND row = id ORDER BY id DESC LIMIT %s"
+REMEMBER: Final = """
+    INSERT INTO forgotten_episode SELECT digest FROM episode JOIN going ON kind = 'episode' AND row = id
+    ON CONFLICT DO NOTHING
+"""
+LOSE_EVIDENCE: Final = """
+    WITH lost AS (DELETE FROM memory_lineage USING going WHERE (memory_lineage.kind, memory_lineage.row)
+        = (going.kind, going.row) RETURNING memory_id)
+    UPDATE memory SET evidence_count = greatest(evidence_count - count, 0)
+    FROM (SELECT memory_id, count(*) FROM lost GROUP BY memory_id) AS found WHERE memory.id = memory_id
+"""
+# What a remaining memory once said.
+FORGET_HISTORY: Final = """
+    DELETE FROM memory_history
+    WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
+"""
+
+# Other tables about a speaker, with the names of their columns for the agent and the person behind it. Apps that this
+# one does not know add theirs when they are ready.
+of_speakers: dict[str, tuple[str, str]] = {
+    "extraction_mark": ("agent", "person"),
+    "prompt_opening": ("agent", "person"),
+    "heard_message": ("speaker", "person"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetScope:
+    """The selection to be forgotten: everything that matches all given conditions. ``conversation``: its digest, as
+    ``/why`` shows it, in hexadecimal digits. ``ids``: rows of a ``kind``, episode or memory."""
+
+    agent: str = ""
+    person: str = ""
+    conversation: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str = ""
+    kind: Literal["", "episode", "memory"] = ""
+    ids: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the conditions. Raises ValueError."""
+        words = self.words.strip()
+        if not any((self.agent, self.person, self.conversation, self.since, self.until, words, self.ids)):
+            raise ValueError("Nothing is selected")
+        if self.conversation and len(bytes.fromhex(self.conversation)) != CONVERSATION_BYTES:
+            raise ValueError(f"a conversation has {CONVERSATION_BYTES * 2} hexadecimal digits")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters of the conditions."""
+        conversation = bytes.fromhex(self.conversation)
+        names = {"agent": self.agent, "person": self.person, "words": self.words.strip(), "conversation": conversation}
+        return names | {"since": self.since, "until": self.until, "ids": list(self.ids)}
+
+    def condition_of(self, kind: str) -> str:
+        """Return the condition in SQL."""
+        tests = {
+            "agent = %(agent)s": self.agent,
+            "person = %(person)s": self.person,
+            "conversation = %(conversation)s": self.conversation,
+            f"{FIRST_SEEN} >= %(since)s": self.since,
+            f"{FIRST_SEEN} < %(until)s": self.until,
+            HAS_WORDS: self.words.strip(),
+            "id = ANY(%(ids)s)" if kind == self.kind else "false": self.ids,
+        }
+        return " AND ".join(test for test, is_given in tests.items() if is_given)
+
+    @property
+    def is_all_of_speaker(self) -> bool:
+        others = (self.conversation, self.since, self.until, self.words.strip(), self.ids)
+        return bool(self.agent or self.person) and not any(others)
+
+
+class Forgotten(NamedTuple):
+    """The numbers of forgotten rows, and the newest texts."""
+
+    episodes: int
+    memories: int
+    examples: tuple[str, ...] = ()
+
+
+def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
+    """Forget the selection for good, with its vectors and its history. Forgotten episodes do not come back when clients
+    resend them. ``is_trial``: only count."""
+    values, chosen = selection.values, selection.condition_of("memory")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(MAKE_ROOM)
+        cursor.execute(FIND_EPISODES.format(chosen=selection.condition_of("episode")), values)
+        episodes = cursor.rowcount
+        memories = 0
+        by_words = chosen if values["words"] or values["ids"] else "false"
+        while True:  # repeated for memories that were made of memories
+            cursor.execute(FIND_MEMORIES.format(chosen=chosen, by_words=by_words), values)
+            if cursor.rowcount <= 0:
+                break
+            memories += cursor.rowcount
+        found = Forgotten(episodes, memories, _show(cursor))
+        if not is_trial:
+            _delete(cursor, values)
+            for table, columns in of_speakers.items() if selection.is_all_of_speaker else ():
+                named = [pair for pair in zip(columns, ("agent", "person"), strict=True) if values[pair[1]]]
+                of_them = " AND ".join(f"{column} = %({name})s" for column, name in named)
+                cursor.execute(f"DELETE FROM {table} WHERE {of_them}", values)
+        cursor.execute("DROP TABLE going")  # a transaction around this one may forget more
+    return found
+
+
+def _show(cursor: Any) -> tuple[str, ...]:
+    shown: list[str] = []
+    for kind in ("memory", "episode"):
+        cursor.execute(SHOW.format(kind=kind), [SHOWN])
+        shown += (text for (text,) in cursor.fetchall())
+    return tuple(shown)
+
+
+def _delete(cursor: Any, values: dict[str, Any]) -> None:
+    for statement in followers:
+        cursor.execute(statement)
+    cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{FORGOTTEN}:"])
+    cursor.execute(REMEMBER)
+    cursor.execute(LOSE_EVIDENCE)
+    if values["words"]:
+        cursor.execute(FORGET_HISTORY, values)
+    cursor.execute("SELECT row FROM going WHERE kind = 'memory'")
+    Memory.all_rows.filter(pk__in=[row for (row,) in cursor.fetchall()]).delete()
+    cursor.execute("DELETE FROM episode USING going WHERE kind = 'episode' AND row = id")
+
+
+def prune_episodes(now: datetime) -> int:
+    """Delete episodes older than the retention setting; return how many. Memories made of them stay."""
+    kept = timedelta(days=Config.tuning().episode_days)
+    first_dated = datetime.fromtimestamp(FIRST_DATED, UTC)
+    old = Q(said_at__lt=now - kept, said_at__gte=first_dated) | Q(said_at__lt=now - kept - timedelta(seconds=UNDATED_S))
+    return retention.prune(Episode.all_rows.filter(old), by="said_at")

@@ -1,0 +1,84 @@
+"""Chooses the unknown concepts of a prompt that are asked about: seldom, and only names that users speak of."""
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+from memory.attribution.prose import find_identifiers
+from memory.cache.state import Cache
+from memory.learning.reader import Reading, find_hidden, find_stated
+from memory.questions.askable import read_spoken
+from memory.recall.mentions import Mentions
+from memory.recall.rendering import Block
+from memory.recall.selection import SalientConcept, by_priority
+from memory.settings.registry import Tuning
+
+CONVERSATION_MAX: Final = 3  # questions in a conversation
+# Of a prompt's messages that are searched for names, characters; the rest is read when it is sent again.
+SEARCHED_MAX: Final = 8_000
+# Of a conversation's budget: blocks stay in place, so early questions must leave room for later facts.
+QUESTIONS_SHARE: Final = 1 / 3
+
+
+def count_allowed(tuning: Tuning, shown: Block, why_not_ask: str) -> tuple[int, str]:
+    """Return how many questions are allowed now, beside what the prompt shows already, and why if there are none.
+    ``why_not_ask``: why the agent may not be asked; empty if it may."""
+    left = CONVERSATION_MAX - len(shown.questions)
+    if not tuning.zero_hit_max:
+        return 0, "questions are switched off"
+    has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE
+    if why_not_ask or left <= 0 or has_no_room:
+        return 0, why_not_ask or "asked enough in this conversation"
+    return min(tuning.zero_hit_max, left), ""
+
+
+def choose_askable(
+    cache: Cache, unknown: Sequence[SalientConcept], mentions: Mentions, count: int, reasons: dict[str, str]
+) -> list[SalientConcept]:
+    """Return the unknown concepts that may be asked about, in order of priority, with the names as they are written; a
+    few more than ``count``. The reasons against the others are added to ``reasons``."""
+    in_order = by_priority(unknown)
+    # Maps each name of a concept to the concept's own.
+    token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
+    spoken = _find_spoken(cache, mentions.by_user, token_of.keys())
+    written = {token: spoken.get(token, token) for name, token in token_of.items() if name in spoken}
+    reasons |= dict.fromkeys(
+        (one.token for one in in_order if one.token not in written), "no name that a user speaks of"
+    )
+    candidates = [one for one in in_order if one.token in written]
+    first, rest = candidates[: 2 * count], candidates[2 * count :]  # these few are examined further
+    few = {one.token for one in first}
+    names = {name for name, token in token_of.items() if token in few}
+    left_out: dict[str, str] = {}
+    for found, reason in (
+        (find_hidden(mentions.readings, names), "part of a secret"),
+        (_find_identifiers(mentions.readings, names), "an identifier of code"),
+        (find_stated(cache, mentions.readings, names), "stated in this prompt"),
+    ):
+        left_out |= {token_of[name]: reason for name in found}
+    reasons |= dict.fromkeys((one.token for one in rest), "too many concepts") | left_out
+    return [one._replace(written=written[one.token]) for one in first if one.token not in left_out]
+
+
+def _find_spoken(cache: Cache, by_user: Sequence[Reading], names: Set[str]) -> dict[str, str]:
+    """Return the unknown names of which the messages with these names speak, the newest as far as there is room; each
+    message is searched once."""
+    found: dict[str, str] = {}
+    room = SEARCHED_MAX
+    for reading in reversed(by_user):
+        if reading.spoken is None and room > 0 and not names.isdisjoint(reading.names):
+            room -= len(reading.text)
+            reading.spoken = read_spoken(cache, reading.text[:SEARCHED_MAX])
+            reading.measure()
+        found = (reading.spoken or {}) | found
+    return found
+
+
+def _find_identifiers(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Return the names that the prompt's code uses for itself."""
+    found: set[str] = set()
+    room = SEARCHED_MAX
+    for reading in reversed(readings):
+        if room > 0 and not names.isdisjoint(reading.names):
+            room -= len(reading.text)
+            found |= find_identifiers(reading.text[:SEARCHED_MAX], is_code=reading.role == "tool")
+    return found & names

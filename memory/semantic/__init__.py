@@ -1,1 +1,0 @@
-"""Semantic memory: episodes (messages), memories (sentences that hold), their embeddings."""

@@ -1,1 +1,0 @@
-"""Pure Python: no Django, no I/O."""
