@@ -23,7 +23,7 @@ from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues
 from memory.english.tokenizer import find_words, tokenise
 
 PROJECT = Path(__file__).resolve().parent.parent
-LABELLED = PROJECT / "tests" / "memory" / "domain" / "data"
+LABELLED = PROJECT / "tests" / "memory" / "english" / "data"
 STATEMENTS = LABELLED / "statements.dev.jsonl"
 OWN = (LABELLED / "cues.own.jsonl", LABELLED / "statements.own.jsonl", LABELLED / "conversations.own.jsonl")
 FLOOR = 0.6  # the default of recollection_confidence_floor: what is less sure is not recalled

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from proxy.formats.streams import EventFrames, Frames, LineFrames
-from tests.memory.domain.hostile import READERS
+from tests.memory.english.hostile import READERS
 from tests.proxy.loops import hostile
 
 SHORT, LONG = 20_000, 200_000  # characters

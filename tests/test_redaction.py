@@ -26,7 +26,7 @@ from memory.secrets.redaction import MARK
 from tests.bad_rows import add_words, catch_violation, insert, run
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn
-from tests.memory.semantic.said import said
+from tests.memory.memories.said import said
 from tests.proxy import test_constraints as proxy
 from tests.resolution import test_constraints as resolution
 

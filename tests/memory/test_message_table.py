@@ -17,7 +17,7 @@ from memory.memories.scope import Scope, Speaker
 from memory.secrets.redaction import MARK
 from memory.timing import is_dated
 from memory.voice import Voice
-from tests.memory.semantic.said import digest_of
+from tests.memory.memories.said import digest_of
 
 ALICE, BOB = Scope(Speaker("webui", "alice")), Scope(Speaker("webui", "bob"))
 SAID = "We moved the billing database to Postgres 17 last week."

@@ -22,7 +22,7 @@ from memory.learning.setting_aside import (
 )
 from memory.memories.scope import Speaker
 from memory.models import Episode, ForgetRequest, Memory
-from tests.memory.semantic.said import ANN, remembered, said
+from tests.memory.memories.said import ANN, remembered, said
 
 ZARNOVA = Topic(TopicKind.WORDS, "Zarnova")
 

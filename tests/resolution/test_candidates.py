@@ -19,7 +19,7 @@ from resolution.intake.forgetting import forget, read_facts
 from resolution.models import Candidate, Claim
 from tests import arrange
 from tests.arrange import OPERATOR, fact, facts, say
-from tests.memory.domain.hostile import NoWords
+from tests.memory.english.hostile import NoWords
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from resolution.consolidation.undoing import undo_consolidation
 from resolution.layers.memories import open_between
 from resolution.models import Conflict, Run
 from tests.arrange import OPERATOR
-from tests.memory.semantic.said import ANN, said
+from tests.memory.memories.said import ANN, said
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from resolution.memories import merging, service
 from resolution.models import Conflict
 from tests.arrange import OPERATOR, configure
 from tests.llm_server import Asked, Fails, LlmServer
-from tests.memory.semantic.said import ANN
+from tests.memory.memories.said import ANN
 from tests.resolution.test_consolidation import BOB, NOW, conclude, hear, picture, run, state
 
 pytestmark = pytest.mark.django_db

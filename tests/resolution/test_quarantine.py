@@ -26,7 +26,7 @@ from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
 from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
-from tests.memory.semantic.said import remembered
+from tests.memory.memories.said import remembered
 
 pytestmark = pytest.mark.django_db
 

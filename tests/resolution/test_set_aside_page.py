@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memory.models import Episode, ForgetRequest
-from tests.memory.semantic.said import said
+from tests.memory.memories.said import said
 from tests.resolution.test_setting_aside import DOBBY, ask_to_forget
 
 pytestmark = pytest.mark.django_db

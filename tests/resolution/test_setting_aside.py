@@ -13,7 +13,7 @@ from memory.models import EdgeHistory, Episode, ForgetRequest, ForgottenEpisode,
 from resolution.memories.setting_aside import delete_old, settle_requests, undo
 from resolution.models import Conflict
 from tests.arrange import facts, say
-from tests.memory.semantic.said import remembered, said
+from tests.memory.memories.said import remembered, said
 
 pytestmark = pytest.mark.django_db
 DOBBY = Scope(Speaker("dobby"))

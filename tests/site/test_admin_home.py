@@ -28,7 +28,7 @@ from memory.running import bootstrap
 from proxy.models import LoopEvent
 from resolution.models import Conflict, Decision, Run
 from tests.arrange import teach_both
-from tests.memory.semantic.said import said
+from tests.memory.memories.said import said
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db

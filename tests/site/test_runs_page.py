@@ -23,7 +23,7 @@ from resolution.admin import runs as page_of_runs
 from resolution.decisions.aliases import name_concept
 from resolution.models import Claim, Decision, Run
 from tests.arrange import facts, forget, say, teach_both, update
-from tests.memory.semantic.said import remembered
+from tests.memory.memories.said import remembered
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db

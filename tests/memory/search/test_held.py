@@ -39,7 +39,7 @@ from memory.search.service import open_cursor
 from memory.search.vectors import builtin, queue, schema
 from memory.secrets.known import KnownSecret
 from tests import waiting
-from tests.memory.semantic.said import ANN, START, digest_of, remembered, said
+from tests.memory.memories.said import ANN, START, digest_of, remembered, said
 from tests.memory.test_setting_aside import carry_out, order_of
 
 BOB = Scope(Speaker("agent-zero", "bob"))

@@ -10,7 +10,7 @@ from memory.memories.scope import PERSONAL, Scope, Speaker
 from memory.models import Config, Memory, Project
 from memory.search.service import search
 from memory.search.vectors import queue
-from tests.memory.semantic.said import given_to, remembered, said
+from tests.memory.memories.said import given_to, remembered, said
 
 AGENTS, PEOPLE = ("agent-zero", "dobby", "anonymous@10.0.0.7"), ("", "ann", "bob")
 WORDS = ["billing", "database", "server", "rebase", "coffee", "Postgres", "deploy", "Friday"]

@@ -16,7 +16,7 @@ from memory.search.searcher import Searcher
 from memory.search.service import search
 from memory.search.vectors import queue
 from memory.types import TripleIds
-from tests.memory.semantic.said import ANN, digest_of, given, remembered, said
+from tests.memory.memories.said import ANN, digest_of, given, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."
 OTHERS = """

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from memory.english.statements.extractor import find_cues
 from memory.questions.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
-from tests.memory.domain.hostile import NoWords
-from tests.memory.domain.test_evidence import texts
+from tests.memory.english.hostile import NoWords
+from tests.memory.english.test_evidence import texts
 
 
 def stated(text: str) -> list[str]:

@@ -24,7 +24,7 @@ from memory.models import (
 from memory.timing import undate
 from proxy.models import Injection, RecollectionEvent
 from resolution.models import Candidate
-from tests.memory.semantic.said import ANN, START, digest_of, remembered, said
+from tests.memory.memories.said import ANN, START, digest_of, remembered, said
 
 pytestmark = pytest.mark.django_db
 ZERO = Scope(Speaker("zero", "bob"))

@@ -16,7 +16,7 @@ from memory.memories.explicit import (
     read_memories,
     says_change,
 )
-from tests.memory.domain.hostile import Hostile
+from tests.memory.english.hostile import Hostile
 from tests.steps import count_steps
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "data" / "explicit.jsonl").read_text().splitlines()]

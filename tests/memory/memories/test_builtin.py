@@ -26,8 +26,8 @@ from memory.search.vectors import builtin, queue, schema
 from memory.search.vectors.calibration import BUILTIN_NOISE, measure_noise
 from memory.search.vectors.condition import CONDITION, read_condition
 from memory.search.vectors.embedders import BUILTIN
-from tests.memory.semantic.said import ANN, said
-from tests.memory.semantic.test_consolidation_rules import PAIRS
+from tests.memory.memories.said import ANN, said
+from tests.memory.memories.test_consolidation_rules import PAIRS
 from tests.waiting import eventually, eventually_here
 
 NAME = builtin.current_name()

@@ -12,7 +12,7 @@ from memory.llm.errors import Misconfigured
 from memory.models import Embedder, LanguageModel, LlmCall, Memory, PendingEmbedding
 from memory.search.service import search
 from memory.search.vectors import embedders, queue, schema
-from tests.memory.semantic.said import ANN, remembered, said
+from tests.memory.memories.said import ANN, remembered, said
 from tests.standin import StandIn
 
 pytestmark = pytest.mark.django_db

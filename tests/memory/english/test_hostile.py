@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memory.domain.hostile import LONG_MAX, READERS
+from tests.memory.english.hostile import LONG_MAX, READERS
 from tests.steps import count_steps
 
 SHORT, LONG = 2_000, 20_000  # characters
