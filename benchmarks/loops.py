@@ -11,7 +11,6 @@ from statistics import median
 from benchmarks import prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from proxy.config.schema import Detector
 from proxy.formats.base import Part
 from proxy.loops import LoopDetector, Tail
 from tests.proxy.loops import labelled
@@ -25,7 +24,6 @@ MESSAGES = 60  # of 2 KB each, half of them outputs
 ANSWER_TEXTS = 10  # of 2 KB each
 CHUNK = 4  # characters of an answer, as models stream them
 ALIKE = "It is all done now, there is nothing left to do. " + prompts.OTHER[0]
-RULES = Detector()
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
@@ -39,7 +37,7 @@ def conversations() -> list[tuple[bool, bool]]:
     """For each whether it is a loop, and whether one was found."""
     detector = LoopDetector()
     every = chain.from_iterable(map(labelled.load, labelled.SETS))
-    return [(one.kind is not None, detector.find_loop(one.parts, RULES) is not None) for one in every]
+    return [(one.kind is not None, detector.find_loop(one.parts) is not None) for one in every]
 
 
 def answers() -> list[tuple[bool, bool]]:
@@ -86,14 +84,14 @@ def history(random: Random, *, is_alike: bool) -> list[Part]:
 
 def known(parts: Sequence[Part], rounds: int) -> float:
     detector = LoopDetector()
-    detector.find_loop(parts, RULES)
+    detector.find_loop(parts)
     return median(microseconds(detector, parts) for _ in range(rounds))
 
 
 def microseconds(detector: LoopDetector, parts: Sequence[Part]) -> float:
     """Of processor time. The texts are new objects, as those of each request are."""
     resent = [Part(part.role, (part.text + " ")[:-1], part.place) for part in parts]
-    return taken(lambda: detector.find_loop(resent, RULES))
+    return taken(lambda: detector.find_loop(resent))
 
 
 def per_chunk(text: str) -> float:

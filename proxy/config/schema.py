@@ -1,4 +1,4 @@
-"""The keys of ``config.yaml`` with ranges and defaults: the upstream, limits, the loop detector and mitigations."""
+"""The keys of ``config.yaml`` with ranges and defaults: the upstream, limits, and what is done about loops."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,6 @@ LoopStep = Annotated[int, Field(ge=0, le=1_000), AfterValidator(never_or_several
 Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
 BodyBytes = Annotated[int, Field(ge=1024, le=BODY_MAX_BYTES)]
 Retired = Annotated[Any, Field(exclude=True)]  # listed in memory/settings/retired.toml
-Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 
 
 class Section(BaseModel):
@@ -82,20 +81,11 @@ class Limits(Section):
 
 
 class Detector(Section):
-    """The settings of the loop detector.
-
-    - ``window``: how many of the last outputs are compared.
-    - ``similarity``: the least similarity at which two outputs count as the same, 1 for equal ones only.
-    - ``patience``: how often the same call may say that its work is under way.
-    - ``complaints``: what clients say when they notice a repetition themselves.
-    - ``stream``: watch running answers for a repeating tail.
-    """
-
-    window: Annotated[int, Field(ge=3, le=200)] = 30
-    similarity: Annotated[float, Field(ge=0.5, le=1)] = 0.9
-    patience: Annotated[int, Field(ge=3, le=1_000)] = 20
-    complaints: Annotated[tuple[Complaint, ...], Field(max_length=50)] = ("You have sent the same message again",)
-    stream: bool = True
+    window: Retired = None
+    similarity: Retired = None
+    patience: Retired = None
+    complaints: Retired = None
+    stream: Retired = None
 
 
 class Mitigations(Section):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proxy.config.schema import Detector
 from proxy.formats.base import Part
 from proxy.loops.calls import unfold_scratchpad
 from proxy.loops.near_duplicates import ContentWords, name_different_items
@@ -14,6 +13,8 @@ from proxy.loops.turns import Memo, Turn, Turns
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 
 LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
+SIMILARITY_MIN: Final = 0.9  # at which two texts count as the same
+POLLS_MAX: Final = 20  # times that one call says that its work is under way ("pending", "42 %") until that is a loop
 PERIODS: Final = range(2, 6)
 # Words in answers to a person who repeats themselves: shorter ones, such as `Yes.`, are repeated for good reasons.
 WORDS_TO_PERSONS_MIN: Final = 4
@@ -37,25 +38,19 @@ class LoopDetector:
     """Finds loops, and remembers the texts that it has read."""
 
     def __init__(self) -> None:
-        self._complaints: Sequence[str] = ()
-        self._memo = Memo(())
+        self._memo = Memo()
 
-    def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
+    def find_loop(self, parts: Sequence[Part]) -> Loop | None:
         """Return the loop at the end of this history; None if there is none."""
-        # The memo depends on the complaints, so a new setting starts over.
-        if rules.complaints != self._complaints:
-            self._complaints = rules.complaints
-            self._memo = Memo(rules.complaints)
-        search = _Search(self._memo, unfold_scratchpad(parts), rules)
+        search = _Search(self._memo, unfold_scratchpad(parts))
         return search.find_row() or search.find_cycle()
 
 
 class _Search:
-    def __init__(self, memo: Memo, parts: Sequence[Part], rules: Detector) -> None:
+    def __init__(self, memo: Memo, parts: Sequence[Part]) -> None:
         self._memo = memo
         self._parts = parts
-        self._rules = rules
-        self._turns = Turns(memo, parts, rules.window)
+        self._turns = Turns(memo, parts)
         self._requests: list[ContentWords] | None = None  # read when needed
 
     def find_row(self) -> Loop | None:
@@ -65,8 +60,7 @@ class _Search:
             return None
         kind: LoopKind = "same"
         length = self._count_alike(last, self._is_same)
-        may_be_near = last.output.is_text and self._rules.similarity < 1
-        if may_be_near and (near := self._count_alike(last, self._is_near)) > length:
+        if last.output.is_text and (near := self._count_alike(last, self._is_near)) > length:
             kind, length = "near", near
         # A client that complains has compared outputs itself: that counts as a loop in any case.
         if last.reply.is_complaint:
@@ -131,7 +125,7 @@ class _Search:
         if not earlier.output.is_text:
             return False
         one, other = self._memo.read_content_words(earlier.said), self._memo.read_content_words(later.said)
-        if one is None or other is None or self._memo.compare(one, other) < self._rules.similarity:
+        if one is None or other is None or self._memo.compare(one, other) < SIMILARITY_MIN:
             return False
         if one.words == other.words:
             return True
@@ -148,9 +142,9 @@ class _Search:
         return sum(len(turn.output.excerpt.split()) for turn in cycle) >= WORDS_TO_PERSONS_MIN
 
     def _discount_polling(self, count: int, period: int) -> int:
-        """Reduce the count if results say that work is under way, so that mitigations begin only when patience ends."""
+        """Reduce the count if results say that work is under way, so that mitigations begin at ``POLLS_MAX`` calls."""
         if any(turn.reply.is_under_way for turn in self._turns.first(period)):
-            return count - self._rules.patience + LEAST
+            return count - POLLS_MAX + LEAST
         return count
 
     def _build_loop(self, kind: LoopKind, count: int, period: int, length: int) -> Loop:

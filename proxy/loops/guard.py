@@ -70,7 +70,7 @@ class LoopGuard:
     def look(self, prompt: Prompt, conversation: bytes, loops: Loops, now: float) -> Verdict:
         """Decide what to do about this prompt; nothing is noted. ``conversation`` must not depend on what a client
         rebuilds from turn to turn."""
-        loop = self._detector.find_loop(prompt.parts, loops.detector) if loops.enabled else None
+        loop = self._detector.find_loop(prompt.parts) if loops.enabled else None
         cooldown = self._cooldowns.get(conversation)
         if loop is None or not mitigations.is_broken(loop, loops.mitigations):
             # Not while the model rests: this prompt may be from another conversation that began alike.

@@ -1,7 +1,6 @@
 """Reads what follows an output: who said it, if it is a result, and in what form to compare it."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +10,7 @@ from proxy.loops.normalization import NORMALISED_MAX, essence_of_error, fold, jo
 AUTOMATIC_MIN: Final = 40  # characters: people repeat only shorter texts word for word
 AUTOMATIC_ERROR_MIN: Final = 15  # characters, the same for a report of an error
 _ENVELOPE_MAX: Final = 500_000  # characters of JSON that are parsed
+_COMPLAINT: Final = "you have sent the same message again"  # Agent Zero, when it notices a repetition itself
 _COMPLAINT_MAX: Final = 1_000  # characters; a longer text only quotes a complaint
 _UNDER_WAY_MAX: Final = 400  # characters; a longer result says more than that work is under way
 _ERROR_EDGE: Final = 400  # characters at either end of a long result, where an error is reported
@@ -82,12 +82,11 @@ class Reply:
     is_under_way: bool = False  # the work goes on, so asking again is right
 
 
-def read_reply(text: str, complaints: Sequence[str]) -> Reply:
-    """Read one text; ``complaints`` are folded."""
+def read_reply(text: str) -> Reply:
     text = without_surroundings(text)
     if not text.strip():
         return Reply((0,), is_blank=True)
-    keys, complains = _read_envelopes(text, complaints)
+    keys, complains = _read_envelopes(text)
     normal = join_lines(text)
     low = fold(normal)
     is_error = _is_error(low)
@@ -104,7 +103,7 @@ def read_reply(text: str, complaints: Sequence[str]) -> Reply:
         is_person=not keys.isdisjoint(_PERSONS) or _ANSWERED.search(text) is not None,
         is_envelope=bool(keys),
         # Not in a tool's result: a page could make the next prompt forbid what the model has just done.
-        is_complaint=complains or (not keys and not is_observed and _complains(low, complaints)),
+        is_complaint=complains or (not keys and not is_observed and _complains(low)),
         is_under_way=_is_under_way(low),
     )
 
@@ -132,18 +131,18 @@ def _without(text: str, opening: str, closing: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _read_envelopes(text: str, complaints: Sequence[str]) -> tuple[set[str], bool]:
+def _read_envelopes(text: str) -> tuple[set[str], bool]:
     """Return the kinds of Agent Zero's envelopes in a text, and True if one of them complains."""
     if len(text) > _ENVELOPE_MAX or not text[:1000].lstrip().startswith("{"):
         return set(), False
     envelopes = list(find_objects(text))
     keys = {key for envelope in envelopes for key in _ENVELOPES if envelope.get(key)}
     warnings = [envelope[key] for envelope in envelopes for key in _WARNINGS if key in envelope]
-    return keys, any(_complains(fold(str(warning)), complaints) for warning in warnings)
+    return keys, any(_complains(fold(str(warning))) for warning in warnings)
 
 
-def _complains(low: str, complaints: Sequence[str]) -> bool:
-    return len(low) <= _COMPLAINT_MAX and any(complaint in low for complaint in complaints)
+def _complains(low: str) -> bool:
+    return len(low) <= _COMPLAINT_MAX and _COMPLAINT in low
 
 
 def _is_error(low: str) -> bool:

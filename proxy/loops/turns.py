@@ -8,11 +8,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 from proxy.formats.base import Part
 from proxy.loops import near_duplicates
 from proxy.loops.near_duplicates import ContentWords
-from proxy.loops.normalization import dump_sorted, fold
+from proxy.loops.normalization import dump_sorted
 from proxy.loops.outputs import Output, join_outputs, read_native, read_text
 from proxy.loops.replies import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, Reply, read_reply
 
 RUN_MAX: Final = 200  # parts of one output, or between two, that are read: the last ones
+WINDOW: Final = 30  # turns that are compared
 MEMO_MAX_BYTES: Final = 48_000_000  # a read output takes some 500 bytes, the content words of 2 KB some 20 KB
 _AUTOMATIC: Final = 3  # outputs followed by the same words: a program has sent them
 
@@ -36,8 +37,7 @@ class Turn(NamedTuple):
 class Memo:
     """Remembers what was read of texts, because clients resend the whole history each turn; the oldest are evicted."""
 
-    def __init__(self, complaints: Sequence[str]) -> None:
-        self._complaints = tuple(fold(complaint) for complaint in complaints if complaint.strip())
+    def __init__(self) -> None:
         self._read: dict[Hashable, tuple[Any, int]] = {}  # with the bytes that each takes
         self._bytes = 0
 
@@ -65,7 +65,7 @@ class Memo:
         return self.get(("calls", len(text), hash(text)), partial(read_native, calls), _size_of)
 
     def read_reply(self, text: str) -> Reply:
-        return self.get(("reply", len(text), hash(text)), partial(read_reply, text, self._complaints))
+        return self.get(("reply", len(text), hash(text)), partial(read_reply, text))
 
     def read_content_words(self, parts: Sequence[Part]) -> ContentWords | None:
         text = parts[0].text if len(parts) == 1 else "\n".join(part.text for part in parts)
@@ -81,12 +81,11 @@ def _size_of(found: Output | ContentWords | None) -> int:
 
 
 class Turns:
-    """The last ``window`` turns at most, without the circuit breaker's answers."""
+    """The last ``WINDOW`` turns at most, without the circuit breaker's answers."""
 
-    def __init__(self, memo: Memo, parts: Sequence[Part], window: int) -> None:
+    def __init__(self, memo: Memo, parts: Sequence[Part]) -> None:
         self._memo = memo
         self._parts = parts
-        self._window = window
         self._unread = self._read_outputs()
         self._read: list[Turn] = []
         self._automatic: frozenset[tuple[int, ...] | None] | None = None  # what programs say; read when needed
@@ -117,7 +116,7 @@ class Turns:
         return [words for part in said if (words := self._memo.read_content_words((part,)))]
 
     def _read_outputs(self) -> Iterator[tuple[int, Sequence[Part], Sequence[Part], Output]]:
-        left = self._window
+        left = WINDOW
         for start, said, following in _split(self._parts):
             output = self._memo.read_output(said, is_followed=bool(following))
             yield start, said, following, output

@@ -162,7 +162,7 @@ class Enricher:
                 memory.encounters.keep_answer, plan.conversation, now=time.time(), agent=agent, scope=plan.keeper
             )
             listeners.append(keep_whole(keep))
-        has_tail = answer.is_stream and plan.prompt.is_stream and loops.enabled and loops.detector.stream
+        has_tail = answer.is_stream and plan.prompt.is_stream and loops.enabled
         if not (listeners or has_tail):
             return None
         reader = FORMATS[path].reader() if plan.prompt.is_stream else WholeReader()

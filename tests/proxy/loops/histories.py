@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from proxy.config.schema import Detector
 from proxy.formats.base import Part, Role, ToolCall
 from proxy.loops import Loop, LoopDetector
 
@@ -18,8 +17,8 @@ def parts_of(*said: tuple[Any, ...]) -> list[Part]:
     ]
 
 
-def look(*said: tuple[Any, ...], **rules: Any) -> Loop | None:
-    return LoopDetector().find_loop(parts_of(*TASK, *said), Detector(**rules))
+def look(*said: tuple[Any, ...]) -> Loop | None:
+    return LoopDetector().find_loop(parts_of(*TASK, *said))
 
 
 def calls_of(name: str, arguments: Sequence[Any], result: str = "not found") -> list[tuple[Any, ...]]:

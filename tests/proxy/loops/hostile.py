@@ -1,6 +1,5 @@
 """Texts made to take long in the search for loops, by what they repeat."""
 
-from proxy.config.schema import Detector
 from proxy.loops import LoopDetector, Tail
 from tests.proxy.loops.histories import TASK, parts_of
 
@@ -38,7 +37,7 @@ def texts(characters: int) -> dict[str, str]:
 
 def look_for_loops(text: str) -> None:
     """As output of a model and as result, three times; and in a running answer."""
-    LoopDetector().find_loop(parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3), Detector())
+    LoopDetector().find_loop(parts_of(*TASK, *(("assistant", text), ("user", "Observation: " + text)) * 3))
     tail = Tail()
     for start in range(0, len(text), 1_000):
         tail.add(text[start : start + 1_000])

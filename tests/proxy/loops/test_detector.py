@@ -1,12 +1,13 @@
-"""What the detector is told by settings, and what it says of a loop; which conversations are loops is labelled."""
+"""The bounds of the detector, and what it says of a loop; which conversations are loops is labelled."""
 
 import json
 
 import pytest
 
-from proxy.config.schema import Detector
 from proxy.loops import LoopDetector
-from tests.proxy.loops.histories import TASK, calls_of, look, parts_of, texts_of
+from proxy.loops.detector import POLLS_MAX
+from proxy.loops.turns import WINDOW
+from tests.proxy.loops.histories import TASK, calls_of, look, parts_of
 
 WARNING = ("user", json.dumps({"system_warning": "You have sent the same message again. Do something else!"}))
 STEP = "Thought: so\nAction: search\nAction Input: x\nObservation: nothing\n"
@@ -20,34 +21,22 @@ def returned(text: str) -> tuple[str, str]:
     return ("user", json.dumps({"tool_name": "ls", "tool_result": text}))
 
 
-# --- settings ---
+# --- bounds ---
 
 
 def test_only_the_window_is_looked_at():
-    assert look(*calls_of("search", [{"q": "x"}] * 50), window=10).count == 10
+    assert look(*calls_of("search", [{"q": "x"}] * 50)).count == WINDOW
 
 
-def test_patience_is_a_setting():
-    pending = calls_of("status", [{"id": 1}] * 4, '{"state": "running"}')
+def test_a_call_may_often_say_that_its_work_is_under_way_but_not_for_ever():
+    pending = calls_of("status", [{"id": 1}] * POLLS_MAX, '{"state": "running"}')
 
-    assert look(*pending) is None
-    assert look(*pending, patience=3).count == 4
-
-
-def test_a_similarity_of_1_allows_no_other_words():
-    texts = texts_of(["I have done it.", "I've done it now.", "I have done it!"])
-
-    assert look(*texts).kind == "near"
-    assert look(*texts, similarity=1.0) is None
+    assert look(*pending[:-2]) is None
+    assert look(*pending).count == 3
 
 
-def test_complaints_are_configured_compared_without_case_and_heard_at_once():
-    detector = LoopDetector()
-    parts = parts_of(*TASK, ("assistant", "Yes."), ("user", "STOP   repeating yourself, please."))
-
-    assert detector.find_loop(parts, Detector()) is None
-    assert detector.find_loop(parts, Detector(complaints=("Stop repeating",))).kind == "complaint"
-    assert look(zero(), WARNING, complaints=()) is None
+def test_complaints_are_compared_without_case_and_heard_at_once():
+    assert look(("assistant", "Yes."), ("user", "You have SENT   the same message again.")).kind == "complaint"
 
 
 # --- what is said of a loop ---
@@ -96,12 +85,12 @@ def test_what_was_read_before_is_judged_alike():
     detector = LoopDetector()
     parts = parts_of(*TASK, *calls_of("search", [{"q": "x"}] * 3))
 
-    assert detector.find_loop(parts, Detector()) == detector.find_loop(parts, Detector())
-    assert detector.find_loop(parts[:-2], Detector()) is None
+    assert detector.find_loop(parts) == detector.find_loop(parts)
+    assert detector.find_loop(parts[:-2]) is None
 
 
 @pytest.mark.parametrize(
     "parts", [[], parts_of(("system", "x")), parts_of(("user", "x")), parts_of(("assistant", "x"))]
 )
 def test_there_may_be_nothing_to_look_at(parts):
-    assert LoopDetector().find_loop(parts, Detector()) is None
+    assert LoopDetector().find_loop(parts) is None

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from proxy.config.schema import Detector, Mitigations
+from proxy.config.schema import Mitigations
 from proxy.formats.base import Part
 from proxy.loops import LoopDetector
 from proxy.loops.mitigations import mitigate
@@ -12,7 +12,7 @@ ALL = [(name, one) for name in labelled.SETS for one in labelled.load(name)]
 
 
 def verdict_on(one):
-    return LoopDetector().find_loop(one.parts, Detector())
+    return LoopDetector().find_loop(one.parts)
 
 
 def test_the_set_is_large_and_of_both_kinds():
@@ -53,6 +53,6 @@ def test_a_person_who_repeats_a_command_gets_no_step_before_the_sixth_time(row):
         said += [Part("user", row["text"], 2 * turn + 1), Part("assistant", row["answer"], 2 * turn + 2)]
     said.append(Part("user", row["text"], 2 * row["repeats"] + 1))
 
-    loop = LoopDetector().find_loop(said, Detector())
+    loop = LoopDetector().find_loop(said)
 
     assert loop is None or mitigate(loop, Mitigations(), takes_note=True, seed=1) is None

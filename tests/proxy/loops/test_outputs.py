@@ -229,7 +229,7 @@ def test_steps_are_told_from_acts_and_calls_at_once_are_steps_only_together(name
 
 def test_the_memo_is_bounded_by_what_its_values_take(monkeypatch):
     monkeypatch.setattr("proxy.loops.turns.MEMO_MAX_BYTES", 100)
-    memo = Memo(())
+    memo = Memo()
 
     for number, size in enumerate((40, 40, 40, 10, 200, 30)):
         memo.get(number, lambda size=size: "x" * size, len)

@@ -7,15 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy.config.schema import Detector
 from proxy.formats.base import Part, ToolCall
 from proxy.loops import LoopDetector
+from proxy.loops.turns import WINDOW
 from tests.proxy.loops import hostile
 from tests.proxy.loops.histories import TASK, look, parts_of, texts_of
 from tests.steps import count_steps
-
-RULES = Detector()
-WINDOW = RULES.window
 
 # --- against a plain reading of the rules ---
 
@@ -138,7 +135,7 @@ def any_parts(draw):
 @given(any_parts())
 @example([Part("assistant", "", 0, calls=(ToolCall("x", float("nan")),))] * 3)
 def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
-    verdict = LoopDetector().find_loop(parts, RULES)
+    verdict = LoopDetector().find_loop(parts)
 
     if verdict is None:
         return
@@ -156,16 +153,16 @@ def test_nothing_raises_and_only_what_came_after_the_human_can_go(parts):
 @given(any_parts(), any_parts())
 def test_what_was_read_for_others_changes_nothing(parts, others):
     detector = LoopDetector()
-    detector.find_loop(others, RULES)
+    detector.find_loop(others)
 
-    assert detector.find_loop(parts, RULES) == LoopDetector().find_loop(parts, RULES)
+    assert detector.find_loop(parts) == LoopDetector().find_loop(parts)
 
 
 @given(any_parts())
 def test_a_new_human_message_resets(parts):
     place = parts[-1].place + 1 if parts else 0
 
-    assert LoopDetector().find_loop([*parts, Part("user", '{"user_message": "Hello"}', place)], RULES) is None
+    assert LoopDetector().find_loop([*parts, Part("user", '{"user_message": "Hello"}', place)]) is None
 
 
 # --- on what was made to take long; how the time itself grows is measured by ``make bench`` ---
@@ -192,7 +189,7 @@ def test_ten_times_the_history_takes_at_most_about_ten_times_the_steps(role):
     def steps_with(number_of_parts):
         said = ((role, f"text {number}") for number in range(number_of_parts))
         parts = parts_of(*TASK, ("assistant", "Yes."), *said)
-        return count_steps(LoopDetector().find_loop, parts, RULES)
+        return count_steps(LoopDetector().find_loop, parts)
 
     assert steps_with(10_000) < 15 * steps_with(1_000)
 
@@ -202,6 +199,6 @@ def test_a_resent_history_is_not_read_again():
     parts = parts_of(*TASK, *texts_of(calls))
     detector = LoopDetector()
 
-    first, second = (count_steps(detector.find_loop, parts, RULES) for _ in range(2))
+    first, second = (count_steps(detector.find_loop, parts) for _ in range(2))
 
     assert second < first / 2

@@ -8,7 +8,7 @@ COMPLAINT = "You have sent the same  message again. You have to do something els
 
 
 def said(text):
-    return read_reply(text, ("you have sent the same message again",))
+    return read_reply(text)
 
 
 UNDER_WAY = """\

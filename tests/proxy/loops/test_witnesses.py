@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 
-from proxy.config.schema import Detector
 from proxy.formats.base import Part
 from proxy.loops import LoopDetector, calls, near_duplicates, normalization, outputs, replies
 from tests.proxy.loops import labelled
@@ -35,7 +34,7 @@ def read_all() -> list[tuple[Part, ...]]:
 
 
 def judge_all() -> list[object]:
-    found = [LoopDetector().find_loop(parts, Detector()) for parts in read_all()]
+    found = [LoopDetector().find_loop(parts) for parts in read_all()]
     return [loop and (loop.kind, loop.count, loop.may_be_person, loop.is_json_call) for loop in found]
 
 
