@@ -140,7 +140,8 @@ async def run_dry(
 def _list_notes(
     cache: Cache, lookup: SearchRun | None, recollection: Recollection, project: int | None
 ) -> Iterator[LookedAt]:
-    lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
+    found = lookup.found if lookup is not None else ()
+    lines = {note.key: render_note(note) for note in (*found, *recollection.block.notes)}
     lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
         yield LookedAt(key, lines.get(key, ""), why)

@@ -69,6 +69,8 @@ def said(server: Served, database: str, zero: dict[str, str]) -> None:
     server.chat(("user", "The backup of quokkadb is on the disk nas-nine."), headers=zero)
     memory = {"text": "The backup of quokkadb is made at night.", "category": "project"}
     server.client.post("/memory", json=memory, headers=zero)
+    preference = {"text": "I prefer answers without tables.", "category": "preference"}
+    server.client.post("/memory", json=preference, headers=zero)
     talk = [f"{number}: look at the numbatron." for number in range(4)]
     for number in range(4):
         turns = [turn for said in talk[:number] for turn in (("user", said), ("assistant", "Yes."))]
@@ -166,6 +168,7 @@ def test_each_note_is_told_with_why_it_is_in_or_out(server: Served, zero: dict[s
     notes = {re.sub(r"\b\d{4}-\d\d-\d\d ?", "", note["text"]): (note["kind"], note["why"]) for note in told["notes"]}
     assert notes["memory : The backup of quokkadb is made at night."] == ("memory", "given")
     assert notes["user: The backup of quokkadb is on the disk nas-nine."] == ("episode", "given")
+    assert notes["memory : I prefer answers without tables."] == ("memory", "given")
     assert (told["search"], told["restrictions"]) == ("found", {})
 
 
