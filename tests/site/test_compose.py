@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from festinger_site import settings
-from festinger_site.environment import Environment
+from festinger_site.environment import SECRETS, Environment
 from festinger_site.home import PROJECT
 from festinger_site.run.preflight import SECRET_MIN, LaunchFailed, check_exposure
 from festinger_site.run.programs import own_programs
@@ -28,7 +28,8 @@ from tests.site.composed import (
 FILE = compose(FESTINGER_SECRETS="./secrets")
 SERVICES = FILE["services"]
 OWN = ("prepare", "proxy", "worker")
-SECRETS = re.findall(r'env\.secret\("(\w+)"\)', (PROJECT / "festinger_site" / "settings.py").read_text())
+# The address of a mail server is the operator's to give, in .env; all others are made by `make secrets`.
+MADE = sorted({*SECRETS} - {"FESTINGER_EMAIL_URL"})
 LASTING = sorted(set(SERVICES) - {"prepare"})
 
 
@@ -74,7 +75,7 @@ def test_nobody_is_root_or_may_more_than_needed(name):
 
 
 def test_no_secret_stands_in_an_environment():
-    secrets = {*SECRETS, "POSTGRES_PASSWORD"}
+    secrets = {*MADE, "POSTGRES_PASSWORD"}
     for service in SERVICES.values():
         for variable, value in service.get("environment", {}).items():
             assert variable not in secrets
@@ -85,7 +86,7 @@ def test_no_secret_stands_in_an_environment():
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_secret_of_the_environment_comes_from_a_file(name):
-    assert {f"{secret}_FILE" for secret in SECRETS} <= set(SERVICES[name]["environment"])
+    assert {f"{secret}_FILE" for secret in MADE} <= set(SERVICES[name]["environment"])
 
 
 def test_every_secret_is_declared_used_and_made(tmp_path: Path):
