@@ -41,6 +41,7 @@ _CUT: Final = re.compile(
 _LINES: Final = re.compile(rf"^(?:{'|'.join(_list('lines'))})[ \t]*\n?", re.MULTILINE)
 # Open WebUI: the first precedes what a program asks about a chat, the second precedes the chat.
 _TASK, _HISTORY = "### Task:\n", "<chat_history>"
+_DOCUMENTS: Final = "### Task:\nRespond to the user query using the provided context"
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 
 _MARKS: Final = tuple(_list("marks"))
@@ -75,6 +76,12 @@ class Sender(NamedTuple):
     person: str
     is_group: bool
     text: str
+
+
+def is_open_webui(text: str) -> bool:
+    """True if Open WebUI has written this message: a task about a chat, or documents around a question."""
+    opening = text.lstrip()
+    return opening.startswith(_DOCUMENTS) or (opening.startswith(_TASK) and _HISTORY in opening)
 
 
 def remove_client_parts(text: str) -> str:

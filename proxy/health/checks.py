@@ -213,6 +213,14 @@ def check_search(facts: Facts) -> Outcome:
     return WARNING, f"{end_sentence(search.error)} What was said is found by its words only.", hint
 
 
+@check("Persons", DATABASE, hint="Start Open WebUI with ENABLE_FORWARD_USER_INFO_HEADERS=true.")
+def check_persons(facts: Facts) -> Outcome:
+    if count := facts.stored.without_user_id:
+        prompts = format_count(count, "prompt")
+        return WARNING, f"{prompts} of Open WebUI came without a user's id within a day: all its users are one person."
+    return OK, "No prompt of Open WebUI came without a user's id within a day."
+
+
 @check("Schedules", DATABASE, hint="The next start adds them.")
 def check_schedules(facts: Facts) -> Outcome:
     tasks = {task: name for name, task, *_ in (*SCHEDULE, *DAILY)}

@@ -89,6 +89,10 @@ QUERY: Final = f"""
                 FROM (TABLE messages UNION ALL TABLE statements) AS due) AS overdue_s,
             (SELECT count(*) FROM newest WHERE state = 'failed') AS failed,
             (SELECT count(*) FROM newest) AS looked_at,
+            (SELECT count(*) FROM (
+                SELECT restrictions FROM recollection_event WHERE at > now() - interval '1 day' ORDER BY at DESC
+                LIMIT %(newest)s
+            ) AS prompts WHERE restrictions ? 'persons') AS without_user_id,
             (SELECT count(*) FROM heard_message WHERE next_attempt_at IS NULL) AS set_aside,
             (SELECT coalesce(sum(exceeded), 0) FROM agent_hour WHERE hour > now() - interval '1 day') AS over_quota,
             (SELECT count(*) FROM conflict WHERE status = 'open') AS conflicts,
@@ -120,8 +124,9 @@ class StoredFacts:
     """What Postgres knows: the row of QUERY.
 
     ``messages``, ``statements`` and ``concepts`` wait, each up to COUNTED_MAX; the one due longest has been for
-    ``overdue_s``. Of the ``looked_at`` newest observations of a day, ``failed`` did. ``set_aside``: messages that
-    nobody could read. ``heartbeats``: part, pid, age in seconds. ``installed_s``: since the first version was."""
+    ``overdue_s``. Of the ``looked_at`` newest observations of a day, ``failed`` did; of as many prompts,
+    ``without_user_id`` came from Open WebUI. ``set_aside``: messages that nobody could read. ``heartbeats``: part, pid,
+    age in seconds. ``installed_s``: since the first version was."""
 
     postgres: int = 0
     encoding: str = "UTF8"
@@ -133,6 +138,7 @@ class StoredFacts:
     overdue_s: float = 0.0
     failed: int = 0
     looked_at: int = 0
+    without_user_id: int = 0
     set_aside: int = 0
     over_quota: int = 0
     conflicts: int = 0

@@ -13,6 +13,7 @@ from typing import Literal
 
 from memory import request_ids
 from memory.access.switches import Restrictions
+from memory.attribution.envelopes import is_open_webui
 from memory.attribution.forget_requests import Effect
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
@@ -50,6 +51,7 @@ logger = logging.getLogger(__name__)
 
 CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
 ASKED_NOT_TO = "the message asks not to be kept"
+NO_USER_IDS = "Open WebUI sends no user's id"
 
 TurnKind = Literal["new_message", "resent", "tool_result", "program", "other", "unread"]
 
@@ -147,6 +149,8 @@ class Planner:
         if program := find_program(prompt, read.payload, self._templates_of(scope)):
             # Nobody has said its content, and nobody reads the answer.
             off = {"learn": program, "ask": program, **off}
+        if messages and not person and is_open_webui(messages[-1].text):
+            off = {"persons": NO_USER_IDS, **off}
         # Until the vocabulary is loaded, nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off

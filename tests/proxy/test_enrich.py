@@ -79,3 +79,21 @@ def test_what_was_said_before_the_last_answer_is_told_from_what_is_said_now(role
     names = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
 
     assert count_answered([Message(names[role], "x") for role in roles]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("### Task:\nGenerate a concise title.\n### Chat History:\n<chat_history>\nUSER: Hi\n</chat_history>", True),
+        ("### Task:\nRespond to the user query using the provided context.\n<context>\n</context>\n\nHi", True),
+        ("### Task:\nRead the log.", False),
+    ],
+)
+@pytest.mark.parametrize("user", ["", "u-17"])
+def test_a_prompt_of_open_webui_without_a_users_id_is_told(text: str, is_told: bool, user: str) -> None:
+    proxy = Enriching()
+
+    proxy.ask("/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text}], "user": user})
+
+    restrictions = proxy.events.added[-1]["restrictions"]
+    assert ("persons" in restrictions) == (is_told and not user)
