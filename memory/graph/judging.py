@@ -202,7 +202,9 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
             may_replace = said.is_dated and not is_weaker(said.channel, Channel.USER)
             may_replace = may_replace and not is_weaker(said.channel, own.channel)
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
-        if not is_deliberate and _is_other_wording(said.parent, own.parent):
+        differing = None if is_deliberate else _compare(said.parent, own.parent)
+        # Two words for one thing, `mail_relay` and `backup_relay`, unless both are names: `flask_app`, `fastapi_app`.
+        if differing is not None and any(FREQUENT.issuperset(modifiers) for modifiers in differing):
             return Judgement(Act.CANDIDATE, own)
         # An old chat is opened again, and the fact is newer; or both were said together.
         is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
@@ -225,19 +227,16 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
 
 def refines(parent: str, other: str) -> bool:
     """True if ``parent`` says more of the same thing: `flask_app` of `app`, `node_18` of `node`."""
-    head, modifiers = _split_head(parent)
-    other_head, others = _split_head(other)
-    return head == other_head and modifiers > others
+    differing = _compare(parent, other)
+    return differing is not None and bool(differing[0]) and not differing[1]
 
 
-def _is_other_wording(parent: str, other: str) -> bool:
-    """True if the two may describe one thing: `mail_relay`, `backup_relay`. Two names do not: `flask_app`,
-    `fastapi_app`."""
+def _compare(parent: str, other: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the modifiers that only the one has, and those that only the other has, of two parents with one head; None
+    for different heads."""
     head, modifiers = _split_head(parent)
     other_head, others = _split_head(other)
-    if head != other_head:
-        return False
-    return not (any(map(_is_name, modifiers - others)) and any(map(_is_name, others - modifiers)))
+    return (modifiers - others, others - modifiers) if head == other_head else None
 
 
 def _split_head(parent: str) -> tuple[str, frozenset[str]]:
@@ -245,7 +244,3 @@ def _split_head(parent: str) -> tuple[str, frozenset[str]]:
     # A number after the head belongs to its name: `node_18`.
     at = next((index for index in range(len(parts) - 1, -1, -1) if not parts[index].replace(".", "").isdigit()), 0)
     return parts[at], frozenset(parts[:at] + parts[at + 1 :])
-
-
-def _is_name(word: str) -> bool:
-    return word not in FREQUENT

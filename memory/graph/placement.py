@@ -16,11 +16,10 @@ from memory.attribution.client_names import corroborate, voice_of
 from memory.channels import is_weaker
 from memory.english.statements.modality import SpeechAct
 from memory.graph import store
-from memory.graph.changes import Changes
 from memory.graph.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge
+from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_splits
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
-from memory.graph.surroundings import ConceptSurroundings, EdgesBySlot, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 from memory.types import Triple, TripleIds
 

@@ -14,6 +14,9 @@ EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
 PERSON_MAX: Final = 200  # characters of the name that a client gives its user
+WIDTHS: Final = {
+    "role": ROLE_MAX, "agent": AGENT_MAX, "evidence": EVIDENCE_MAX, "speaker": AGENT_MAX, "person": PERSON_MAX,
+}  # fmt: skip
 REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents that it was about
 
 
@@ -111,21 +114,9 @@ def _outweighs(match: CueMatch, other: CueMatch) -> bool:
 def storable(observed: Statement) -> Statement:
     """Return the statement with texts that Postgres and JSON accept: no NUL, no lone surrogate, cut to the column's
     length."""
-    return observed._replace(
-        subject=make_storable(observed.subject),
-        parent=make_storable(observed.parent),
-        dimension=make_storable(observed.dimension),
-        role=make_storable(observed.role[:ROLE_MAX]),
-        agent=make_storable(observed.agent[:AGENT_MAX]),
-        evidence=make_storable(observed.evidence[:EVIDENCE_MAX]),
-        channel=make_storable(observed.channel),
-        says=make_storable(observed.says),
-        instead_of=make_storable(observed.instead_of),
-        speaker=make_storable(observed.speaker[:AGENT_MAX]),
-        person=make_storable(observed.person[:PERSON_MAX]),
-        paragraph=make_storable(observed.paragraph),
-        request=make_storable(observed.request),
-    )
+    fields = observed._asdict()
+    texts = {name: make_storable(each[: WIDTHS.get(name)]) for name, each in fields.items() if isinstance(each, str)}
+    return Statement(**fields | texts)
 
 
 def make_storable(text: str) -> str:
