@@ -30,7 +30,6 @@ CHANNELS = [
     (Channel.ASSISTANT.value, "the assistant's words"),
     (Channel.QUOTED.value, "quoted"),
 ]
-IS_CHANNEL = Q(channel__in=[value for value, _ in CHANNELS])
 
 
 class Source(models.TextChoices):
