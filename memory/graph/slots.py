@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from memory.db.transactions import GraphChanged
 from memory.graph import store
-from memory.graph.judging import climb
+from memory.graph.judging import ancestors
 from memory.graph.store import SlotTaken
 from memory.models import Dimension, Edge, EdgeHistory
 from memory.types import Place, Slot, TripleIds
@@ -56,7 +56,7 @@ class ConceptSurroundings:
         return self.concept_id in self._climb(dim_id, parent)
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
-        return climb(lambda word_id: self.edges.in_slot((word_id, dim_id)), self.words[word])
+        return ancestors(lambda word_id: self.edges.in_slot((word_id, dim_id)), self.words[word])
 
 
 @dataclass(slots=True)
