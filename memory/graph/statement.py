@@ -70,15 +70,14 @@ def select_statements(
             # `no longer a printer but a plotter`: one change, of that very fact.
             other = retracted.pop((match.subject, match.dimension), None)
             instead_of = found.pop(other)[0].parent if other is not None and other in found else ""
-        manner = Manner(kind, match.is_hedged, instead_of)
-        known = found.get(key)
-        if known is None:
-            found[key] = match, manner
-        elif _takes_back(known, manner) and not is_weaker(match.channel, known[0].channel):
-            del found[key]  # the last one counts, in its order
-            found[key] = match, manner
-        elif _outweighs(match, known[0]):
-            found[key] = match, manner
+        known, known_manner = found.get(key, (None, None))
+        if known is not None and known_manner is not None:
+            is_weaker_said = is_weaker(match.channel, known.channel)
+            if not is_weaker_said and (known_manner.kind is SpeechAct.RETRACTS) != (kind is SpeechAct.RETRACTS):
+                del found[key]  # one says what the other denies: the last one counts, in its order
+            elif is_weaker_said or (match.channel is known.channel and match.confidence <= known.confidence):
+                continue
+        found[key] = match, Manner(kind, match.is_hedged, instead_of)
     return list(_mark_additions(found.values()))
 
 
@@ -97,18 +96,6 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
             is_more = manner.kind is SpeechAct.STATES and slot in stated
             stated.add(slot)
             yield match, manner._replace(kind=SpeechAct.ADDS) if is_more else manner
-
-
-def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
-    """True if one says what the other denies."""
-    return (known[1].kind is SpeechAct.RETRACTS) != (manner.kind is SpeechAct.RETRACTS)
-
-
-def _outweighs(match: CueMatch, other: CueMatch) -> bool:
-    """True if the same triple is said more strongly: through a better channel, or asserted and not only believed."""
-    if match.channel is not other.channel:
-        return is_weaker(other.channel, match.channel)
-    return match.confidence > other.confidence
 
 
 def storable(observed: Statement) -> Statement:
