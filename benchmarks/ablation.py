@@ -47,9 +47,11 @@ MEASURES: Final = (
 )
 TESTS: Final = (
     *(f"tests/memory/english/test_{name}.py" for name in (
-        "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
-        "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
+        "authorship", "claims", "conversations", "cues", "envelopes", "explanations",
+        "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
     )),
+    "tests/memory/graph/test_fact_syntax.py",
+    "tests/memory/graph/test_judging.py",
     "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),

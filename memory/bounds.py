@@ -14,7 +14,7 @@ import time
 from typing import Final
 
 from memory import metrics
-from memory.timing import LogThrottle
+from memory.log_throttle import LogThrottle
 
 logger = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ def prune() -> None:
     with try_job_lock("memory") as is_alone:
         if not is_alone:
             return
-        gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
+        gone = retention.prune_all(now)
         gone |= {"episodes": prune_episodes(now), "heartbeats": prune_silent(now), "vectors": queue.prune_vectors()}
         gone |= {"notifications": prune_deliveries(now)}
     logger.info("memory.pruned", extra=gone)

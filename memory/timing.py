@@ -1,4 +1,4 @@
-"""Clocks of a process: when each message was first seen, and when a log line may be repeated."""
+"""The times at which things were said, in seconds since the epoch."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,19 +46,3 @@ class FirstSeenClock:
         statements = min(characters // SHORTEST_STATEMENT + 1, STATEMENTS_MAX)
         self._next = round(at + statements * MICROSECOND, 6)
         return at
-
-
-@dataclass
-class LogThrottle:
-    """Allows one log line in so many seconds."""
-
-    pause_s: float
-    _next: float = float("-inf")
-
-    def is_due(self, now: float) -> bool:
-        """True if a line may be logged now; then the pause begins. ``now`` in seconds, by any clock that does not go
-        back."""
-        if now < self._next:
-            return False
-        self._next = now + self.pause_s
-        return True

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
+from memory.models.constraints import one_of
 from memory.models.messages import OctetLength
 from memory.timing import REQUESTS_KEPT_DAYS
 
@@ -95,6 +96,7 @@ class RecollectionEvent(PromptEvent):
         return self.request
 
 
+@one_of("kind")
 class LoopEvent(PromptEvent):
     """The steps against one loop of a model: before the model was asked, or while it answered (kind ``tail``)."""
 
@@ -133,9 +135,6 @@ class LoopEvent(PromptEvent):
         constraints = [
             models.UniqueConstraint(fields=["request", "kind"], name="loop_event_is_told_once"),
             models.CheckConstraint(condition=Q(request__regex=r"^[0-9a-f]{16}$"), name="loop_event_request_is_an_id"),
-            models.CheckConstraint(
-                condition=Q(kind__in=["same", "near", "cycle", "complaint", "tail"]), name="loop_event_kind_is_known"
-            ),
             models.CheckConstraint(condition=Q(count__gte=1, period__gte=1), name="loop_event_repeats_something"),
             models.CheckConstraint(
                 condition=Q(

@@ -15,8 +15,8 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.learning.worker import start_learning
+from memory.log_throttle import LogThrottle
 from memory.tasks import embed
-from memory.timing import LogThrottle
 from resolution.consolidation import night, upgrading
 from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective

@@ -1,11 +1,11 @@
-"""Agents and their tokens. A token is shown once, when it is created; only its hash is stored."""
+"""Agents and their tokens, and who has taught. A token is shown once, when it is created; only its hash is stored."""
 
 import hashlib
 import secrets
 from collections.abc import Iterable
 from typing import Final
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from memory.access.switches import Switch
 from memory.attribution.client_names import is_reserved
@@ -13,6 +13,7 @@ from memory.models import Agent
 
 TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers
 NAME_MAX: Final = 100  # characters
+TEACHERS_MAX: Final = 10_000  # without a token, one may call itself anything
 
 
 class AgentMistake(ValueError):
@@ -64,3 +65,12 @@ def token_hash(token: str) -> str:
     """Return the SHA-256 in hex."""
     # A random token of 256 bits needs no slow hash, and every request would pay for one.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def note_teacher(agent: str) -> None:
+    """Record that the agent has taught by gutask, and so can be asked what a name is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO teacher (agent) SELECT %s WHERE (SELECT count(*) FROM teacher) < %s ON CONFLICT DO NOTHING",
+            [agent, TEACHERS_MAX],
+        )

@@ -16,28 +16,21 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldBooleanWidget
 
 from memory import llm
-from memory.access import key_encryption
-from memory.admin.base import LINK, Page, ReadOnly, column, link, render_preformatted
+from memory.admin.base import LINK, Page, ReadOnly, address, column, link, render_preformatted
 from memory.admin.settings import ChangedMeanwhile, choose, read_chosen_models
+from memory.admin.tried_out import SecretForm, TriedOutPage, try_each
 from memory.llm import USES
 from memory.models import LanguageModel, LlmCall, Soas
 
 CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
-class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """A form in which a key can be entered but is never shown."""
-
-    key = forms.CharField(
-        required=False,
-        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="Stored encrypted and never shown. Empty leaves the stored one as it is.",
-    )
+class LanguageModelForm(SecretForm):
+    column = "api_key"
     forgets_key = forms.BooleanField(required=False, widget=UnfoldBooleanWidget, label="Forget the stored key")
-    api_key: str | None = None  # to be stored
 
     class Meta:
         model = LanguageModel
@@ -49,31 +42,17 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         if key and forgets:
             self.add_error("forgets_key", "Enter a new key or forget the stored one, not both.")
         elif key:
-            try:
-                self.api_key = key_encryption.encrypt(key)
-            except key_encryption.KeyMistake as mistake:
-                self.add_error("key", str(mistake))
+            self.encrypt(key)
         elif forgets:
-            self.api_key = ""
+            self.secret = ""
         elif self.instance.api_key and {"provider", "base_url"} & set(self.changed_data):
             # Otherwise whoever may change the address could have the key sent to a server of their own.
             self.add_error("key", "The stored key was entered for another address: enter it again, or forget it.")
         return cleaned
 
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
-        # After the model's own checks, which also add errors.
-        if self.errors and self.api_key and "key" not in self.errors:
-            self.add_error("key", "Enter the key again: it is not kept while the form has other errors.")
-
-    def save(self, commit: bool = True) -> Any:
-        if self.api_key is not None:
-            self.instance.api_key = self.api_key
-        return super().save(commit)
-
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(Page):
+class LanguageModelAdmin(TriedOutPage):
     form = LanguageModelForm
     list_display = ("id", "provider", "model_name", "base_url", "has_key", "used_for", "input_price", "output_price")
     list_display_links = ("id", "model_name")
@@ -84,7 +63,8 @@ class LanguageModelAdmin(Page):
     actions = ("test_connection",)
     change_form_outer_after_template = "memory/language_model.html"
     delete_confirmation_template = "memory/delete_language_model.html"
-    own_views = {"<int:model_id>/test/": "test", "<int:model_id>/use/": "use"}
+    own_views = {**TriedOutPage.own_views, "<int:model_id>/use/": "use"}
+    test_connection = try_each("Test the connection: ask something small")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         chosen = read_chosen_models()
@@ -129,40 +109,27 @@ class LanguageModelAdmin(Page):
         return ", ".join(use.does for key, use in USES.items() if getattr(model, key)) or "-"
 
     @method_decorator(require_POST)
-    def test(self, request: HttpRequest, model_id: int) -> HttpResponse:
-        model = get_object_or_404(LanguageModel, pk=model_id)
-        if not self.has_change_permission(request, model):
-            raise PermissionDenied
-        self.try_out(request, model)
-        return redirect("admin:memory_languagemodel_change", model.pk)
-
-    @method_decorator(require_POST)
     def use(self, request: HttpRequest, model_id: int) -> HttpResponse:
         """Let a setting name this model, or no model."""
         model = get_object_or_404(LanguageModel, pk=model_id)
         if not request.user.has_perm("memory.change_config"):
             raise PermissionDenied
+        self.message_user(request, *self._use(request, model))
+        return redirect(address(LanguageModel, model_id))
+
+    def _use(self, request: HttpRequest, model: LanguageModel) -> tuple[str, int]:
         key, is_chosen = request.POST.get("setting", ""), request.POST.get("chosen") == "true"
         if key not in USES:
-            self.message_user(request, f"Nothing was changed: {key!r} is not a use of a model.", messages.ERROR)
-            return redirect("admin:memory_languagemodel_change", model.pk)
+            return f"Nothing was changed: {key!r} is not a use of a model.", messages.ERROR
         if not is_chosen and read_chosen_models()[key] != model.pk:
-            self.message_user(request, f"Nothing was changed: {key} names another model.", messages.WARNING)
-            return redirect("admin:memory_languagemodel_change", model.pk)
+            return f"Nothing was changed: {key} names another model.", messages.WARNING
         try:
             lines = choose(key, model if is_chosen else None, request.user)
         except ChangedMeanwhile:
-            self.message_user(request, f"{key} was not changed: somebody else has just changed it.", messages.ERROR)
-        else:
-            stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
-            become = f"{model} {USES[key].does}." if is_chosen else USES[key].lack
-            self.message_user(request, f"{stored} {become}", messages.SUCCESS)
-        return redirect("admin:memory_languagemodel_change", model.pk)
-
-    @admin.action(description="Test the connection: ask something small", permissions=["change"])
-    def test_connection(self, request: HttpRequest, queryset: QuerySet[LanguageModel]) -> None:
-        for model in queryset:
-            self.try_out(request, model)
+            return f"{key} was not changed: somebody else has just changed it.", messages.ERROR
+        stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
+        become = f"{model} {USES[key].does}." if is_chosen else USES[key].lack
+        return f"{stored} {become}", messages.SUCCESS
 
     def try_out(self, request: HttpRequest, model: LanguageModel) -> None:
         """Ask the model something small. Takes as long as the model does, at most ``llm_timeout_s``."""

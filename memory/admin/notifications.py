@@ -7,18 +7,14 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.utils.decorators import method_decorator
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordWidget
 
-from memory.access import key_encryption
 from memory.admin.base import Page, ReadOnly, column, limit_selection, link, render_preformatted, requires
+from memory.admin.tried_out import SecretForm, TriedOutPage, try_each
 from memory.english.phrases import shorten
 from memory.models import NotificationDelivery, NotificationTarget
 from memory.notifications import delivery
@@ -30,9 +26,8 @@ BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
 BADGES = {State.WAITING: "info", State.DELIVERED: "good", State.FAILED: "bad"}
 
 
-class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """A form in which a secret can be entered but is never shown."""
-
+class NotificationTargetForm(SecretForm):
+    column = "secret"
     events = forms.MultipleChoiceField(
         choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
@@ -43,7 +38,6 @@ class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # take
         help_text="Of a webhook, such as openssl rand -hex 32 prints. Stored encrypted and never shown. Empty leaves"
         " the stored one as it is.",
     )
-    secret: str | None = None  # to be stored
 
     class Meta:
         model = NotificationTarget
@@ -57,28 +51,14 @@ class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # take
             if key:
                 self.add_error("key", "Mail is not signed: leave it empty.")
         elif key:
-            try:
-                self.secret = key_encryption.encrypt(key)
-            except key_encryption.KeyMistake as mistake:
-                self.add_error("key", str(mistake))
+            self.encrypt(key)
         elif not self.instance.secret:
             self.add_error("key", "A webhook needs a secret, by which its receiver knows Festinger.")
         return cleaned
 
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
-        # After the model's own checks, which also add errors.
-        if self.errors and self.secret and "key" not in self.errors:
-            self.add_error("key", "Enter the secret again: it is not kept while the form has other errors.")
-
-    def save(self, commit: bool = True) -> Any:
-        if self.secret is not None:
-            self.instance.secret = self.secret
-        return super().save(commit)
-
 
 @admin.register(NotificationTarget)
-class NotificationTargetAdmin(Page):
+class NotificationTargetAdmin(TriedOutPage):
     form = NotificationTargetForm
     list_name = "notifications"
     list_display = ("address", "kind", "wanted", "is_on", "trouble")
@@ -88,7 +68,7 @@ class NotificationTargetAdmin(Page):
     fields = ("kind", "address", "key", "events", "is_on")
     actions = ("send_test",)
     change_form_outer_after_template = "memory/notification_target.html"
-    own_views = {"<int:target_id>/test/": "test"}
+    send_test = try_each("Send a test")
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         # Deleting a target deletes its deliveries, which nobody may delete singly; there may be thousands.
@@ -103,19 +83,6 @@ class NotificationTargetAdmin(Page):
     @admin.display(description="trouble")
     def trouble(self, target: NotificationTarget) -> str:
         return delivery.NO_MAIL_SERVER if target.kind == Kind.MAIL and not settings.EMAIL_HOST else "-"
-
-    @method_decorator(require_POST)
-    def test(self, request: HttpRequest, target_id: int) -> HttpResponse:
-        target = get_object_or_404(NotificationTarget, pk=target_id)
-        if not self.has_change_permission(request, target):
-            raise PermissionDenied
-        self.try_out(request, target)
-        return redirect("admin:memory_notificationtarget_change", target.pk)
-
-    @admin.action(description="Send a test", permissions=["change"])
-    def send_test(self, request: HttpRequest, queryset: QuerySet[NotificationTarget]) -> None:
-        for target in queryset:
-            self.try_out(request, target)
 
     def try_out(self, request: HttpRequest, target: NotificationTarget) -> None:
         """Send a test. Takes as long as the target does, some 10 s at most."""

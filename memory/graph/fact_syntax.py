@@ -15,6 +15,7 @@ HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
 
 A_NAME = "a name is letters and digits, joined by _ - . ' @ or +, 64 at most, and no number alone"
+A_THIRD = "name a third concept as the dimension"
 A_NOUN = 'name a thing, or write a name of several words: "the project"'
 AROUND = " .,;:!?'\u2019`"
 
@@ -171,12 +172,14 @@ def _is_value(words: Sequence[str]) -> bool:
 
 
 def _refuse_circles(fact: Triple, position: int) -> None:
+    if mistake := _find_circle(fact):
+        raise FactMistake(mistake, position, HINT if fact.concept == fact.parent else A_THIRD)
+
+
+def _find_circle(fact: Triple) -> str:
     if fact.concept == fact.parent:
-        raise FactMistake(f"{fact.concept} cannot be its own parent", position)
-    if fact.dimension in (fact.concept, fact.parent):
-        raise FactMistake(
-            f"{fact.dimension} cannot be its own dimension", position, "name a third concept as the dimension"
-        )
+        return f"{fact.concept} cannot be its own parent"
+    return f"{fact.dimension} cannot be its own dimension" if fact.dimension in (fact.concept, fact.parent) else ""
 
 
 def find_mistake(fact: Triple) -> str:
@@ -187,13 +190,7 @@ def find_mistake(fact: Triple) -> str:
             return mistake
     if not is_name(fact.parent):
         return f"{fact.parent!r} is not a name"
-    if fact.concept == fact.parent:
-        return f"{fact.concept} cannot be its own parent"
-    if fact.concept == fact.dimension:
-        return f"{fact.concept} is the root of its own dimension"
-    if fact.parent == fact.dimension:
-        return f"{fact.parent} cannot be its own dimension"
-    return ""
+    return _find_circle(fact)
 
 
 def find_name_mistake(word: str) -> str:

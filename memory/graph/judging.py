@@ -55,7 +55,7 @@ class Manner(NamedTuple):
 PLAIN: Final = Manner()
 
 
-class Incoming(NamedTuple):
+class NewFact(NamedTuple):
     """A statement about a slot. ``is_dated``: it is known to be newer than what was known before it was read."""
 
     dim_id: int
@@ -67,7 +67,7 @@ class Incoming(NamedTuple):
     is_heard: bool = True  # in a message; a decision restates late on purpose
 
 
-class Decided(NamedTuple):
+class Ruling(NamedTuple):
     """Decisions by people and the resolver: where the triple was moved, whether that keeps a statement of it out, and
     where others of its slot were moved."""
 
@@ -76,7 +76,7 @@ class Decided(NamedTuple):
     others: tuple[int, ...] = ()
 
 
-UNDECIDED: Final = Decided()
+NO_RULING: Final = Ruling()
 
 
 class Graph(Protocol):
@@ -89,7 +89,7 @@ class Graph(Protocol):
         """True if the concept is on the way up from this parent."""
 
 
-def climb(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Iterator[int]:
+def ancestors(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Iterator[int]:
     """Yield everything above a word, each once; ``parents_of`` returns the next step."""
     passed, waiting = {word_id}, [word_id]
     while waiting:
@@ -110,11 +110,11 @@ class Judgement:
 
 
 def judge(
-    said: Incoming,
+    said: NewFact,
     standing: Sequence[StandingFact],
     graph: Graph,
     *,
-    decided: Decided = UNDECIDED,
+    ruling: Ruling = NO_RULING,
     supersedes: bool = False,
     keeps_all: bool = False,
 ) -> Judgement:
@@ -122,7 +122,7 @@ def judge(
 
     ``standing``: the facts in the slot, those where its triple was moved, those in dimensions split from its own, and
     those where others of the slot were moved, in this order; in dimensions that keep all, only the facts that the
-    statement ``concerns``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the
+    statement ``is_about``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the
     way."""
     own = next((fact for fact in standing if fact.dim_id == said.dim_id), None)
     facts = [fact for fact in standing if not fact.is_root]
@@ -130,25 +130,25 @@ def judge(
         return _judge_retraction(said, facts)
     if own is not None and own.is_root:
         return Judgement(Act.INVALID, own)
-    if (known := _find_known(said, facts, graph, decided)) is not None:
+    if (known := _find_known(said, facts, graph, ruling)) is not None:
         return Judgement(Act.NOTHING, known.fact) if said.manner.is_hedged else known
     own = None if keeps_all else own
     if said.manner.is_hedged:
         return Judgement(Act.CANDIDATE, own)
     if said.manner.is_changing and not is_weaker(said.channel, Channel.USER) and not keeps_all:
-        return _judge_change(said, own, facts, graph, decided)
-    if decided.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
+        return _judge_change(said, own, facts, graph, ruling)
+    if ruling.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
         return Judgement(Act.DECIDED, own)  # on purpose it may be stated if nothing is in its way
     return _judge_plain(said, own, graph, supersedes=supersedes)
 
 
-def concerns(parent: str, said_parent: str, manner: Manner) -> bool:
+def is_about(parent: str, said_parent: str, manner: Manner) -> bool:
     """True if a statement with ``said_parent`` is about the fact with ``parent``, in a slot that holds many."""
     is_named = parent in (said_parent, manner.instead_of)
     return is_named or (manner.kind is SpeechAct.RETRACTS and refines(parent, said_parent))
 
 
-def _judge_retraction(said: Incoming, facts: Sequence[StandingFact]) -> Judgement:
+def _judge_retraction(said: NewFact, facts: Sequence[StandingFact]) -> Judgement:
     if said.manner.is_hedged or is_weaker(said.channel, Channel.USER):
         return Judgement(Act.NOTHING)
     same = [fact for fact in facts if fact.parent == said.parent]
@@ -159,10 +159,10 @@ def _judge_retraction(said: Incoming, facts: Sequence[StandingFact]) -> Judgemen
     return Judgement(Act.RETIRE if may_retire else Act.CONFLICT, found[0])
 
 
-def _find_known(said: Incoming, facts: Sequence[StandingFact], graph: Graph, decided: Decided) -> Judgement | None:
+def _find_known(said: NewFact, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling) -> Judgement | None:
     """Find the fact that already says the same or more: in the slot, in a dimension split from its own, or where it was
     moved."""
-    near = [fact for fact in facts if fact.dim_id == decided.moved_to or fact.dim_id not in decided.others]
+    near = [fact for fact in facts if fact.dim_id == ruling.moved_to or fact.dim_id not in ruling.others]
     for fact in near:
         if fact.parent == said.parent:
             return Judgement(Act.CONFIRM, fact)
@@ -175,12 +175,12 @@ def _find_known(said: Incoming, facts: Sequence[StandingFact], graph: Graph, dec
 
 
 def _judge_change(
-    said: Incoming, own: StandingFact | None, facts: Sequence[StandingFact], graph: Graph, decided: Decided
+    said: NewFact, own: StandingFact | None, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling
 ) -> Judgement:
     named = [fact for fact in facts if fact.parent == said.manner.instead_of]
-    moved = [fact for fact in facts if fact.dim_id == decided.moved_to]
+    moved = [fact for fact in facts if fact.dim_id == ruling.moved_to]
     candidates = named or moved or ([own] if own is not None else facts)
-    if decided.keeps_out and not (moved and candidates[0] in moved):
+    if ruling.keeps_out and not (moved and candidates[0] in moved):
         return Judgement(Act.DECIDED, own)
     if len(candidates) > 1:  # people correct their own statements
         candidates = [fact for fact in candidates if fact.is_own] or candidates
@@ -194,7 +194,7 @@ def _judge_change(
     return Judgement(Act.REPLACE if fact is not None else Act.PLACE, fact)
 
 
-def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supersedes: bool) -> Judgement:
+def _judge_plain(said: NewFact, own: StandingFact | None, graph: Graph, *, supersedes: bool) -> Judgement:
     if own is not None:
         is_deliberate = not is_weaker(said.channel, Channel.GUTASK)
         says_more = refines(said.parent, own.parent) or graph.is_above(own.dim_id, own.parent, said.parent)
@@ -202,7 +202,9 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
             may_replace = said.is_dated and not is_weaker(said.channel, Channel.USER)
             may_replace = may_replace and not is_weaker(said.channel, own.channel)
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
-        if not is_deliberate and _is_other_wording(said.parent, own.parent):
+        differing = None if is_deliberate else _compare(said.parent, own.parent)
+        # Two words for one thing, `mail_relay` and `backup_relay`, unless both are names: `flask_app`, `fastapi_app`.
+        if differing is not None and any(FREQUENT.issuperset(modifiers) for modifiers in differing):
             return Judgement(Act.CANDIDATE, own)
         # An old chat is opened again, and the fact is newer; or both were said together.
         is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
@@ -225,19 +227,16 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
 
 def refines(parent: str, other: str) -> bool:
     """True if ``parent`` says more of the same thing: `flask_app` of `app`, `node_18` of `node`."""
-    head, modifiers = _split_head(parent)
-    other_head, others = _split_head(other)
-    return head == other_head and modifiers > others
+    differing = _compare(parent, other)
+    return differing is not None and bool(differing[0]) and not differing[1]
 
 
-def _is_other_wording(parent: str, other: str) -> bool:
-    """True if the two may describe one thing: `mail_relay`, `backup_relay`. Two names do not: `flask_app`,
-    `fastapi_app`."""
+def _compare(parent: str, other: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the modifiers that only the one has, and those that only the other has, of two parents with one head; None
+    for different heads."""
     head, modifiers = _split_head(parent)
     other_head, others = _split_head(other)
-    if head != other_head:
-        return False
-    return not (any(map(_is_name, modifiers - others)) and any(map(_is_name, others - modifiers)))
+    return (modifiers - others, others - modifiers) if head == other_head else None
 
 
 def _split_head(parent: str) -> tuple[str, frozenset[str]]:
@@ -245,7 +244,3 @@ def _split_head(parent: str) -> tuple[str, frozenset[str]]:
     # A number after the head belongs to its name: `node_18`.
     at = next((index for index in range(len(parts) - 1, -1, -1) if not parts[index].replace(".", "").isdigit()), 0)
     return parts[at], frozenset(parts[:at] + parts[at + 1 :])
-
-
-def _is_name(word: str) -> bool:
-    return word not in FREQUENT

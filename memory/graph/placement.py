@@ -16,11 +16,10 @@ from memory.attribution.client_names import corroborate, voice_of
 from memory.channels import is_weaker
 from memory.english.statements.modality import SpeechAct
 from memory.graph import store
-from memory.graph.changes import Changes
-from memory.graph.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge
+from memory.graph.judging import NO_RULING, Act, Judgement, NewFact, Ruling, StandingFact, is_about, judge
+from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_splits
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
-from memory.graph.surroundings import ConceptSurroundings, EdgesBySlot, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 from memory.types import Triple, TripleIds
 
@@ -170,11 +169,11 @@ class SlotSet:
 
     # --- the rules ---
 
-    def place(self, assertion: Assertion, decided: Decided = UNDECIDED, imported: Imported | None = None) -> Placement:
+    def place(self, assertion: Assertion, ruling: Ruling = NO_RULING, imported: Imported | None = None) -> Placement:
         """Place the fact, or take it out; or return what it collides with, and change nothing."""
         if imported is not None:
-            return self._import(assertion, decided, imported)
-        judgement = self.judge(assertion, decided)
+            return self._import(assertion, ruling, imported)
+        judgement = self.judge(assertion, ruling)
         ids = self.ids[assertion.triple]
         fact = judgement.fact
         edges = self.edges.in_slot((ids.concept_id, fact.dim_id)).values() if fact is not None else ()
@@ -198,22 +197,22 @@ class SlotSet:
             case _:
                 return Placement(STATUSES[judgement.act], ids, found)
 
-    def judge(self, assertion: Assertion, decided: Decided = UNDECIDED) -> Judgement:
+    def judge(self, assertion: Assertion, ruling: Ruling = NO_RULING) -> Judgement:
         triple, said = assertion.triple, assertion.attribution
         ids = self.ids[triple]
-        splits = [dim_id for dim_id in self._splits[ids.dim_id] if dim_id != decided.moved_to]
-        others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
-        dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
+        splits = [dim_id for dim_id in self._splits[ids.dim_id] if dim_id != ruling.moved_to]
+        others = tuple(d for d in ruling.others if d not in (ids.dim_id, ruling.moved_to, *splits))
+        dims = dict.fromkeys((ids.dim_id, ruling.moved_to, *splits, *others))
         edges = [e for d in dims if d is not None for e in self.edges.in_slot((ids.concept_id, d)).values()]
         # By its present name, in case it was merged since the statement was read.
         parent = next((edge.parent.token for edge in edges if edge.parent_id == ids.parent_id), triple.parent)
         edges = [
-            e for e in edges if not e.is_additive or e.is_root or concerns(e.parent.token, parent, assertion.manner)
+            e for e in edges if not e.is_additive or e.is_root or is_about(e.parent.token, parent, assertion.manner)
         ]
         words = {parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
         at = said.at.timestamp()
         return judge(
-            Incoming(ids.dim_id, parent, said.channel, assertion.manner, at, said.is_dated, is_heard=bool(said.role)),
+            NewFact(ids.dim_id, parent, said.channel, assertion.manner, at, said.is_dated, is_heard=bool(said.role)),
             [
                 StandingFact(
                     edge.dim_id,
@@ -227,24 +226,24 @@ class SlotSet:
                 for edge in edges
             ],
             ConceptSurroundings(self.edges, ids.concept_id, words),
-            decided=decided._replace(others=others),
+            ruling=ruling._replace(others=others),
             supersedes=self.supersedes(ids.dim_id),
             keeps_all=self.keeps_all(ids.dim_id),
         )
 
-    def _import(self, assertion: Assertion, decided: Decided, imported: Imported) -> Placement:
+    def _import(self, assertion: Assertion, ruling: Ruling, imported: Imported) -> Placement:
         ids, said = self.ids[assertion.triple], assertion.attribution
         existing = self.edges.in_place(ids)
         if existing is not None and existing.is_root:
             return Placement("invalid", ids, existing)
         is_moved = imported.moved_from is not None  # then it was said, under another name
-        for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], decided.moved_to)):
+        for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], ruling.moved_to)):
             edge = self.edges.in_slot((ids.concept_id, dim_id)).get(ids.parent_id)
             if edge is not None and not edge.is_root:
                 if is_moved:
                     self._confirm(edge, ids, said, is_exact=True)
                 return Placement("confirmed", ids, edge)
-        if decided.keeps_out and said.source not in DELIBERATE:
+        if ruling.keeps_out and said.source not in DELIBERATE:
             return Placement("decided", ids, existing)
         if existing is not None and imported.differences != "take":
             if imported.differences == "keep" or not self.supersedes(ids.dim_id):

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -14,17 +14,11 @@ from django.db.models.functions import Cast
 
 from memory.db.connections import first_line
 from memory.db.locks import Lock, lock_until_commit
-from memory.graph.saliency import FORGOTTEN_AFTER_DAYS
 from memory.models import EdgeHistory, Evidence, LlmCall, Observation, PromptOpening, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
-SEEN_MESSAGES_KEPT = timedelta(days=30)
-STATEMENTS_KEPT = timedelta(days=30)
-QUESTIONS_KEPT = timedelta(days=7)
-CALLS_KEPT = timedelta(days=400)
-OPENINGS_KEPT = timedelta(days=30)
-WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
+WORDS_KEPT = timedelta(days=90)
 VOCABULARY_MAX = 1_000_000  # words
 RECENT = timedelta(days=30)  # words met since then stay, as long as others can go
 
@@ -34,32 +28,40 @@ PAUSE_S = 0.1  # between two batches, so that other writers get their turn
 RUN_S = 20.0  # per run, so that a worker stops soon; the next run continues
 
 
-# Each of these deletes old rows, and returns how many.
+class Aged(NamedTuple):
+    """Rows that are deleted when they are older than ``kept``, by the time in their column ``since``."""
+
+    rows: QuerySet[Any]
+    since: str
+    kept: timedelta
 
 
-def prune_seen_messages(now: datetime) -> int:
-    """Delete messages that nobody has sent for long."""
-    return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
+_settled = Observation.objects.exclude(state=Observation.State.PENDING)
+_message = SeenMessage.objects.filter(digest=OuterRef("digest"))
+
+# The messages first: what was learned from them goes with them.
+AGED = {
+    "openings": Aged(PromptOpening.objects.filter(state=PromptOpening.State.COUNTING), "last_seen", timedelta(days=30)),
+    "seen_messages": Aged(SeenMessage.objects.all(), "last_seen", timedelta(days=30)),
+    # As long as a message may be resent, the row of its statement keeps it from teaching again.
+    "statements": Aged(
+        _settled.filter(~Exists(_message), kind=Observation.Kind.TRIPLE), "created_at", timedelta(days=30)
+    ),
+    "questions": Aged(_settled.filter(kind=Observation.Kind.CONCEPT), "created_at", timedelta(days=7)),
+    "calls": Aged(LlmCall.objects.all(), "at", timedelta(days=400)),
+}
 
 
-def prune_statements(now: datetime) -> int:
-    """Delete statements that were placed long ago, unless their message is remembered."""
-    # As long as a message may be resent, the row keeps it from teaching again.
-    seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
-    return prune(_find_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
+def prune_all(now: datetime) -> dict[str, int]:
+    """Delete what is old or too much; return how many rows, by what they are."""
+    gone = {what: prune_aged(what, now) for what in AGED}
+    return gone | {"words": prune_words(now), "surplus_words": prune_surplus_words(now)}
 
 
-def prune_questions(now: datetime) -> int:
-    """Delete questions that a language model was asked long ago."""
-    return prune(_find_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
-
-
-def prune_calls(now: datetime) -> int:
-    return prune(LlmCall.objects.filter(at__lt=now - CALLS_KEPT), by="at")
-
-
-def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observation]:
-    return Observation.objects.filter(kind=kind, created_at__lt=before).exclude(state=Observation.State.PENDING)
+def prune_aged(what: str, now: datetime) -> int:
+    """Delete the old ones of these rows; return how many."""
+    rows, since, kept = AGED[what]
+    return prune(rows.filter(**{f"{since}__lt": now - kept}), by=since)
 
 
 def prune(rows: QuerySet[Any], by: str) -> int:
@@ -157,21 +159,3 @@ def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
             referring = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})
             words = words.filter(~Exists(referring))
     return words
-
-
-def prune_openings(now: datetime) -> int:
-    """Delete counted beginnings of conversations that have not come again for long."""
-    rows = PromptOpening.objects.filter(state=PromptOpening.State.COUNTING, last_seen__lt=now - OPENINGS_KEPT)
-    return prune(rows, by="last_seen")
-
-
-# The messages first: what was learned from them goes with them.
-PRUNERS = {
-    "openings": prune_openings,
-    "seen_messages": prune_seen_messages,
-    "statements": prune_statements,
-    "questions": prune_questions,
-    "words": prune_words,
-    "surplus_words": prune_surplus_words,
-    "calls": prune_calls,
-}

@@ -9,8 +9,6 @@ HOUR = 3600.0
 DAY = 24 * HOUR
 
 HALF_LIFE = 14 * DAY  # of a concept's priority while nobody names it
-# A word that was met once and is not used is forgotten after so long.
-FORGOTTEN_AFTER_DAYS = 90
 
 # After how long an unexplained concept is asked about again, by how often it was asked.
 ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)

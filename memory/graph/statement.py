@@ -14,6 +14,9 @@ EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
 PERSON_MAX: Final = 200  # characters of the name that a client gives its user
+WIDTHS: Final = {
+    "role": ROLE_MAX, "agent": AGENT_MAX, "evidence": EVIDENCE_MAX, "speaker": AGENT_MAX, "person": PERSON_MAX,
+}  # fmt: skip
 REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents that it was about
 
 
@@ -67,15 +70,14 @@ def select_statements(
             # `no longer a printer but a plotter`: one change, of that very fact.
             other = retracted.pop((match.subject, match.dimension), None)
             instead_of = found.pop(other)[0].parent if other is not None and other in found else ""
-        manner = Manner(kind, match.is_hedged, instead_of)
-        known = found.get(key)
-        if known is None:
-            found[key] = match, manner
-        elif _takes_back(known, manner) and not is_weaker(match.channel, known[0].channel):
-            del found[key]  # the last one counts, in its order
-            found[key] = match, manner
-        elif _outweighs(match, known[0]):
-            found[key] = match, manner
+        known, known_manner = found.get(key, (None, None))
+        if known is not None and known_manner is not None:
+            is_weaker_said = is_weaker(match.channel, known.channel)
+            if not is_weaker_said and (known_manner.kind is SpeechAct.RETRACTS) != (kind is SpeechAct.RETRACTS):
+                del found[key]  # one says what the other denies: the last one counts, in its order
+            elif is_weaker_said or (match.channel is known.channel and match.confidence <= known.confidence):
+                continue
+        found[key] = match, Manner(kind, match.is_hedged, instead_of)
     return list(_mark_additions(found.values()))
 
 
@@ -96,36 +98,12 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
             yield match, manner._replace(kind=SpeechAct.ADDS) if is_more else manner
 
 
-def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
-    """True if one says what the other denies."""
-    return (known[1].kind is SpeechAct.RETRACTS) != (manner.kind is SpeechAct.RETRACTS)
-
-
-def _outweighs(match: CueMatch, other: CueMatch) -> bool:
-    """True if the same triple is said more strongly: through a better channel, or asserted and not only believed."""
-    if match.channel is not other.channel:
-        return is_weaker(other.channel, match.channel)
-    return match.confidence > other.confidence
-
-
 def storable(observed: Statement) -> Statement:
     """Return the statement with texts that Postgres and JSON accept: no NUL, no lone surrogate, cut to the column's
     length."""
-    return observed._replace(
-        subject=make_storable(observed.subject),
-        parent=make_storable(observed.parent),
-        dimension=make_storable(observed.dimension),
-        role=make_storable(observed.role[:ROLE_MAX]),
-        agent=make_storable(observed.agent[:AGENT_MAX]),
-        evidence=make_storable(observed.evidence[:EVIDENCE_MAX]),
-        channel=make_storable(observed.channel),
-        says=make_storable(observed.says),
-        instead_of=make_storable(observed.instead_of),
-        speaker=make_storable(observed.speaker[:AGENT_MAX]),
-        person=make_storable(observed.person[:PERSON_MAX]),
-        paragraph=make_storable(observed.paragraph),
-        request=make_storable(observed.request),
-    )
+    fields = observed._asdict()
+    texts = {name: make_storable(each[: WIDTHS.get(name)]) for name, each in fields.items() if isinstance(each, str)}
+    return Statement(**fields | texts)
 
 
 def make_storable(text: str) -> str:

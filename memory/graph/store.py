@@ -17,17 +17,14 @@ from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.graph.judging import PLAIN, Manner
-from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
+from memory.graph.snapshots import EDGE_FIELDS, Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.timing import is_dated
 from memory.types import Triple, TripleIds
 
 # Read together with an edge: otherwise showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
-STORED = attrgetter(
-    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent", "is_corroborated",
-    "said_at", "last_confirmed",
-)  # fmt: skip
+STORED = attrgetter(*EDGE_FIELDS)
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 # The role of an agent that imports a file: others said its contents, elsewhere.
@@ -106,13 +103,6 @@ def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]]
         passed |= level  # a cycle that was stored without the trigger would have no end, and neither would a root
         level = {parent_id for parent_id, _ in steps} - passed
     return None
-
-
-def lock_closing_edge(ids: TripleIds) -> Edge | None:
-    """Return the closing edge, locked. The caller must hold the lock of the dimension, so that nobody else changes the
-    way up."""
-    closing = find_closing_edge(ids)
-    return lock_edge(closing.ids) if closing is not None else None
 
 
 # --- writing edges ---

@@ -22,8 +22,8 @@ from memory.learning.journal import Journal, claim, next_lines
 from memory.learning.message_table import MessageTable, Stored
 from memory.learning.setting_aside import ForgetOrder, decode_order, encode_order
 from memory.learning.wakeup import Waker
+from memory.log_throttle import LogThrottle
 from memory.metrics import Counter, Gauge
-from memory.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from memory.db.connections import first_line
-from memory.timing import LogThrottle
+from memory.log_throttle import LogThrottle
 
 logger = logging.getLogger(__name__)
 

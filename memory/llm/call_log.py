@@ -46,21 +46,13 @@ class Usage:
         return f"{self.input_tokens} tokens read, {self.output_tokens} written{cost}"
 
 
-def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning) -> int:
-    """Insert a row for a call and return its id. Raises NoBudget."""
-    daily_calls = tuning.llm_daily_calls
+def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning | None) -> int:
+    """Insert a row for a call and return its id. ``tuning``: None if it does not count for the day. Raises NoBudget."""
     # Written before the request is sent: a killed process has asked, too. Durable, so never within a transaction, which
     # would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
-        lock_until_commit(Lock.LLM_CALLS)
-        today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
-        if today.count() >= daily_calls:
-            raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
-        for purposes, share, about in SHARES:
-            allowed = ceil(daily_calls * share)
-            if purpose in purposes and today.filter(purpose__in=purposes).count() >= allowed:
-                of_all = f"{share:.0%} of llm_daily_calls"
-                raise NoBudget(f"The {allowed} calls of today for {about} ({of_all}) are used up.")
+        if tuning is not None:
+            require_budget(purpose, tuning.llm_daily_calls)
         call = LlmCall.objects.create(
             model=model,
             model_name=str(model),
@@ -71,6 +63,19 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
             at=timezone.now(),
         )
     return call.pk
+
+
+def require_budget(purpose: LlmCall.Purpose, daily_calls: int) -> None:
+    """Raise NoBudget unless one more call may be made today; until the end of the transaction nobody else makes one."""
+    lock_until_commit(Lock.LLM_CALLS)
+    today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
+    if today.count() >= daily_calls:
+        raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
+    for purposes, share, about in SHARES:
+        allowed = ceil(daily_calls * share)
+        if purpose in purposes and today.filter(purpose__in=purposes).count() >= allowed:
+            of_all = f"{share:.0%} of llm_daily_calls"
+            raise NoBudget(f"The {allowed} calls of today for {about} ({of_all}) are used up.")
 
 
 def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -28,12 +30,15 @@ from memory.llm.errors import (
 )  # fmt: skip
 from memory.llm.json_answer import AnswerMistake, read_object
 from memory.llm.providers import claude, ollama, openai
-from memory.llm.types import Access, Provider, Question, Reply
+from memory.llm.types import Access, Embedded, Provider, Question, Reply
 from memory.models import Config, LanguageModel, LlmCall
 from memory.secrets.redaction import mask_secrets
 from memory.settings.registry import Tuning
 
 logger = logging.getLogger(__name__)
+
+Sent = TypeVar("Sent", Reply, Embedded)
+Read = TypeVar("Read")
 
 TRIES: Final = 3
 FIRST_PAUSE_S = 0.5  # doubled from try to try
@@ -102,25 +107,68 @@ def ask(
     ``additionalProperties: false`` and require all their properties, nothing has bounds. If ``is_strict``, an answer
     with anything besides the object is unreadable. Raises LlmError."""
     tuning = Config.tuning()
-    asking = _Asking(model, purpose, subject, tuning, access_to(model))
+    call = _Call(model, purpose, subject, tuning)
     # Before the clock starts: the import takes seconds the first time, and does not happen in processes that never ask.
-    import_module(asking.provider.SDK)
+    import_module(call.provider.SDK)
     question = Question(system, prompt, schema, is_strict)
     end = time.monotonic() + tuning.llm_timeout_s
     tries = 1
     while True:
         try:
-            return asking.once(question, end)
+            data = call.once(
+                lambda: call.provider.send(call.access, question, call.without), partial(read, question), end
+            )
+            return Answer(data, call.usage, str(model))
         except HttpFailure as failure:
-            if asking.goes_on_without(failure):
+            if call.goes_on_without(failure):
                 continue
             pause_s = failure.retry_after_s
             if not pause_s:
                 pause_s = FIRST_PAUSE_S * 2.0 ** (tries - 1) * random.uniform(1 - JITTER, 1 + JITTER)
             if not failure.may_pass or tries == TRIES or time.monotonic() + pause_s >= end:
-                raise asking.as_error(failure) from None
+                raise call.as_error(failure) from None
         time.sleep(pause_s)
         tries += 1
+
+
+def read(question: Question, reply: Reply) -> dict[str, Any]:
+    """Return the object in the reply. Raises Refused, Unreadable."""
+    if not isinstance(reply.text, str):
+        raise Unreadable("There is no text in the answer.")
+    if reply.ending == "refused":
+        raise Refused(f"It refused to answer. {reply.text}")
+    if reply.ending == "cut":
+        raise Unreadable("The answer is cut: it reached the bound of its tokens.")
+    try:
+        return read_object(reply.text, question.schema, is_strict=question.is_strict)
+    except AnswerMistake as mistake:
+        raise Unreadable(f"The answer cannot be read: {mistake}.") from None
+
+
+def embed_texts(model: LanguageModel, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+    """Return a vector for each text, with one request. It does not count for the day's calls, which are for questions.
+    Raises LlmError."""
+    call = _Call(model, LlmCall.Purpose.EMBED, f"{len(texts)} texts", None)
+    send = getattr(call.provider, "embed", None)
+    if send is None:
+        raise Misconfigured(f"{model} cannot turn texts into vectors: choose another embedder in the settings.")
+    try:
+        return call.once(
+            lambda: send(call.access, texts), partial(read_vectors, len(texts)), time.monotonic() + timeout_s
+        )
+    except HttpFailure as failure:
+        raise call.as_error(failure) from None
+
+
+def read_vectors(count: int, embedded: Embedded) -> list[list[float]]:
+    """Check that these are ``count`` lists of numbers. Raises Unreadable."""
+    vectors = embedded.vectors
+    if not isinstance(vectors, list) or len(vectors) != count:
+        raise Unreadable("There is not one vector for each text in the answer.")
+    for vector in vectors:
+        if not isinstance(vector, list) or not vector or not all(isinstance(number, int | float) for number in vector):
+            raise Unreadable("A vector in the answer is no list of numbers.")
+    return vectors
 
 
 def try_out(model: LanguageModel) -> Answer:
@@ -166,31 +214,30 @@ def access_to(model: LanguageModel) -> Access:
     return Access(model.model_name, url.rstrip("/"), key)
 
 
-class _Asking:
-    """One question to one model, with what its tries have in common."""
+class _Call:
+    """One question to one model, with what its tries have in common. ``tuning``: None if it asks for vectors, which are
+    neither counted for the day nor logged."""
 
-    def __init__(
-        self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning, access: Access
-    ) -> None:
+    def __init__(self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning | None) -> None:
         self.model = model
         self.purpose = purpose
         self.subject = subject
         self.tuning = tuning
-        self.access = access
+        self.access = access_to(model)
         self.provider = cast(Provider, PROVIDERS[model.provider])
-        self.place = (model.provider, access.url, access.name)
+        self.place = (model.provider, self.access.url, self.access.name)
         self.failure: HttpFailure | None = None  # the last
 
-    def once(self, question: Question, end: float) -> Answer:
+    def once(self, send: Callable[[], Coroutine[Any, Any, Sent]], read: Callable[[Sent], Read], end: float) -> Read:
         """Make one request, and its row; until ``end`` of time.monotonic(). Raises HttpFailure, LlmError."""
         call_id = self.begin()
         started = time.monotonic()
-        usage = Usage(0, 0, None)
+        self.usage = Usage(0, 0, None)
         error = call_log.UNDER_WAY
         try:
-            reply = asyncio.run(self.send(question, end - started))
-            usage = call_log.usage_of(self.model, reply.input_tokens, reply.output_tokens)
-            answer = Answer(self.read(reply, question), usage, str(self.model))
+            reply = asyncio.run(self.wait_for(send, end - started))
+            self.usage = call_log.usage_of(self.model, reply.input_tokens, reply.output_tokens)
+            answer = read(reply)
             error = ""
             return answer
         except HttpFailure as failure:
@@ -201,11 +248,15 @@ class _Asking:
             error = self.clean_text(str(failure))
             raise type(failure)(error) from None  # without the cause, which may quote the key
         finally:
-            call_log.count_call(self.model, self.purpose, usage, error)
-            call_log.end(call_id, usage, started=started, error=error)
-            logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
+            call_log.count_call(self.model, self.purpose, self.usage, error)
+            if call_id is not None:
+                call_log.end(call_id, self.usage, started=started, error=error)
+            if self.tuning is not None:
+                logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
 
-    def begin(self) -> int:
+    def begin(self) -> int | None:
+        if self.model.pk is None:  # no row of *Language models*: its calls cost nothing
+            return None
         # If the budget runs out between two tries, the operator needs to know what went wrong with the first.
         try:
             return call_log.begin(self.model, self.purpose, self.subject, self.tuning)
@@ -214,33 +265,26 @@ class _Asking:
                 raise
             raise self.as_error(self.failure) from None
 
-    async def send(self, question: Question, timeout_s: float) -> Reply:
+    async def wait_for(self, send: Callable[[], Coroutine[Any, Any, Sent]], timeout_s: float) -> Sent:
         # The clients' own time-outs, which are off, start again with every byte; this one does not.
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.provider.send(self.access, question, _REFUSED.get(self.place, frozenset()))
+                return await send()
         except TimeoutError:
-            raise Unavailable("No answer in time: llm_timeout_s is over.") from None
+            limit = ": llm_timeout_s is over" if self.tuning is not None else ""
+            raise Unavailable(f"No answer in time{limit}.") from None
         except ValueError as error:  # a body that is declared as JSON and is not
             raise no_answer(error) from None
 
-    def read(self, reply: Reply, question: Question) -> dict[str, Any]:
-        if not isinstance(reply.text, str):
-            raise Unreadable("There is no text in the answer.")
-        if reply.ending == "refused":
-            raise Refused(f"It refused to answer. {reply.text}")
-        if reply.ending == "cut":
-            raise Unreadable("The answer is cut: it reached the bound of its tokens.")
-        try:
-            return read_object(reply.text, question.schema, is_strict=question.is_strict)
-        except AnswerMistake as mistake:
-            raise Unreadable(f"The answer cannot be read: {mistake}.") from None
+    @property
+    def without(self) -> frozenset[str]:
+        return _REFUSED.get(self.place, frozenset())
 
     def goes_on_without(self, failure: HttpFailure) -> bool:
         """True if the server refused an option that can be left out from now on."""
         if failure.status not in (400, 422):
             return False
-        without = _REFUSED.get(self.place, frozenset())
+        without = self.without
         option = self.provider.find_refused_option(failure.message, without)
         if option is not None:
             _REFUSED[self.place] = without | {option}

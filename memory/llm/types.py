@@ -46,7 +46,8 @@ class Embedded:
     """A vector for each text, unchecked, as the server sent them."""
 
     vectors: Any
-    tokens: int
+    input_tokens: int
+    output_tokens: int = 0
 
 
 class Provider(Protocol):

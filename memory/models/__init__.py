@@ -4,17 +4,17 @@ memory/graph/store.py writes the graph, memory/learning what was heard; operator
 ``soas`` in the admin."""
 
 from memory.models.forgetting import ForgetRequest
-from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
 from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
-from memory.models.observations import LlmCall, Observation
+from memory.models.observations import Observation
 from memory.models.operating import (
     Agent,
     Config,
     Heartbeat,
     InstalledVersion,
     LanguageModel,
+    LlmCall,
     MutePattern,
     Project,
     Teacher,
@@ -25,7 +25,15 @@ from memory.models.searching import (
     PendingEmbedding,
     TextKind,
 )
-from memory.models.semantic import Episode, ExtractionMark, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
+from memory.models.semantic import (
+    Episode,
+    ExtractionMark,
+    ForgottenEpisode,
+    GivenNote,
+    Memory,
+    MemoryHistory,
+    MemoryLineage,
+)
 from memory.models.state import ProjectState
 
 __all__ = [

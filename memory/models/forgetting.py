@@ -5,8 +5,10 @@ from django.db import models
 from django.db.models import Q
 
 from memory.attribution.forget_requests import TopicKind
+from memory.models.constraints import one_of
 
 
+@one_of("effect")
 class ForgetRequest(models.Model):
     """A request to forget, or an edit: it has set rows aside, and can be undone until those are deleted."""
 
@@ -43,9 +45,6 @@ class ForgetRequest(models.Model):
             models.Index(fields=["id"], condition=Q(settled_at=None), name="forget_request_unsettled"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(effect__in=["conversation", "about", "edit"]), name="forget_request_effect_is_known"
-            ),
             models.CheckConstraint(
                 condition=Q(topic_kind__in=["", "words", "own", "speaker"]), name="forget_request_topic_is_known"
             ),

@@ -9,6 +9,7 @@ from django.db.models.functions import Lower, Now, Replace
 
 from memory.channels import Channel
 from memory.english.phrases import format_fact, relate
+from memory.models.constraints import one_of
 from memory.types import Place, Triple, TripleIds
 
 
@@ -29,7 +30,6 @@ CHANNELS = [
     (Channel.ASSISTANT.value, "the assistant's words"),
     (Channel.QUOTED.value, "quoted"),
 ]
-IS_CHANNEL = Q(channel__in=[value for value, _ in CHANNELS])
 
 
 class Source(models.TextChoices):
@@ -145,6 +145,7 @@ class Soas(models.Model):
         return self.label or self.token
 
 
+@one_of("channel")
 class Alias(models.Model):
     """Another name of a concept. Triggers (sql/triggers.sql) keep its word out of the graph: facts are about the
     concept, and the concept is not an alias itself."""
@@ -159,7 +160,6 @@ class Alias(models.Model):
         db_table = "alias"
         verbose_name_plural = "aliases"
         constraints = [
-            models.CheckConstraint(condition=IS_CHANNEL, name="alias_channel_is_known"),
             models.CheckConstraint(
                 condition=~Q(soas=F("concept")),
                 name="alias_is_another_name",
@@ -221,6 +221,7 @@ class Dimension(models.Model):
         return self.soas.token
 
 
+@one_of("channel")
 class Edge(models.Model):
     """A row of URD: the concept is IN the parent, in one dimension."""
 
@@ -284,7 +285,6 @@ class Edge(models.Model):
                 name="urd_source_is_known",
                 violation_error_message="The source is not known.",
             ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="urd_channel_is_known"),
         ]
 
     def __str__(self) -> str:
@@ -313,6 +313,7 @@ class Edge(models.Model):
         return relate(self.parent.token, self.dim.token, is_isa=self.is_isa)
 
 
+@one_of("action", "channel")
 class EdgeHistory(models.Model):
     """A change of an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
 
@@ -352,13 +353,6 @@ class EdgeHistory(models.Model):
             # For a project: what its agents have said, and what was said in its conversations.
             models.Index(fields=["actor", "-id"], name="edge_history_by_actor"),
             models.Index(fields=["conversation"], condition=~Q(conversation=None), name="edge_history_by_conversation"),
-        ]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(action__in=["insert", "confirm", "supersede", "retire", "move", "undo"]),
-                name="edge_history_action_is_known",
-            ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="edge_history_channel_is_known"),
         ]
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
+from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
 from memory.models.graph import Soas
 from memory.models.operating import Project
@@ -21,6 +22,12 @@ class OctetLength(Length):
     function = "octet_length"
 
 
+def of_length(field: str, count: int, name: str) -> models.CheckConstraint:
+    """Make the constraint that a digest has all its bytes."""
+    return models.CheckConstraint(condition=Exact(OctetLength(field), count), name=name)
+
+
+@one_of("voice")
 class HeardMessage(models.Model):
     """A new message, until a worker has learned from it: a server process writes it while the model answers. A worker
     commits what it learns together with the deletion. Secrets are masked."""
@@ -57,21 +64,15 @@ class HeardMessage(models.Model):
             models.Index(fields=["id"], condition=Q(next_attempt_at=None), name="heard_message_set_aside"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="heard_message_digest_is_whole"
-            ),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("key"), DIGEST_BYTES), name="heard_message_key_is_whole"
-            ),
-            models.CheckConstraint(
-                condition=Q(voice__in=[voice.value for voice in Voice]), name="heard_message_voice_is_known"
-            ),
+            of_length("digest", DIGEST_BYTES, "heard_message_digest_is_whole"),
+            of_length("key", DIGEST_BYTES, "heard_message_key_is_whole"),
         ]
 
     def __str__(self) -> str:
         return f"{self.role} of {self.agent}"
 
 
+@one_of("state")
 class PromptOpening(models.Model):
     """The opening of conversations of one speaker. An opening of three conversations that nobody continued is a
     program's template: nobody has said it."""
@@ -101,12 +102,7 @@ class PromptOpening(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["agent", "person", "digest"], name="prompt_opening_counts_once"),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), CONVERSATION_BYTES), name="prompt_opening_digest_is_whole"
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["counting", "template", "own"]), name="prompt_opening_state_is_known"
-            ),
+            of_length("digest", CONVERSATION_BYTES, "prompt_opening_digest_is_whole"),
         ]
 
     def __str__(self) -> str:
@@ -124,10 +120,7 @@ class NamedConversation(models.Model):
         db_table = "named_conversation"
         constraints = [
             models.UniqueConstraint(fields=["concept", "conversation"], name="named_conversation_counts_once"),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("conversation"), CONVERSATION_BYTES),
-                name="named_conversation_is_whole",
-            ),
+            of_length("conversation", CONVERSATION_BYTES, "named_conversation_is_whole"),
         ]
 
     def __str__(self) -> str:
@@ -145,11 +138,7 @@ class SeenMessage(models.Model):
     class Meta:
         db_table = "seen_message"
         indexes = [models.Index(fields=["last_seen"], name="seen_message_by_age")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="seen_message_digest_is_whole"
-            )
-        ]
+        constraints = [of_length("digest", DIGEST_BYTES, "seen_message_digest_is_whole")]
 
     def __str__(self) -> str:
         return bytes(self.digest).hex()

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from memory.models.constraints import one_of
 from memory.models.operating import http_address
 
 
@@ -97,6 +98,7 @@ class NotificationTarget(models.Model):
             raise ValidationError({"address": mistake.messages}) from mistake
 
 
+@one_of("event", "state")
 class NotificationDelivery(models.Model):
     """One notification to one target: it waits here, and stays as the record of its delivery. A waiting one that was
     never attempted is united with others of its event."""
@@ -130,13 +132,6 @@ class NotificationDelivery(models.Model):
             models.Index(fields=["created_at"], name="notification_delivery_by_age"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(event__in=["conflict.opened", "health.changed", "loop.broken", "run.failed", "test"]),
-                name="notification_delivery_event_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["waiting", "delivered", "failed"]), name="notification_delivery_state_is_known"
-            ),
             models.CheckConstraint(
                 condition=Q(state="waiting") | Q(attempted_at__isnull=False),
                 name="notification_delivery_was_attempted",

@@ -1,17 +1,17 @@
-"""The queue of statements and unknown concepts on their way into the graph, and the calls of language models."""
+"""The queue of statements and unknown concepts on their way into the graph."""
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.db.models.lookups import Exact
 
 from memory.english.phrases import format_fact
+from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
-from memory.models.graph import CHANNELS, IS_CHANNEL
-from memory.models.messages import DIGEST_BYTES, OctetLength
-from memory.models.operating import LanguageModel
+from memory.models.graph import CHANNELS
+from memory.models.messages import DIGEST_BYTES, of_length
 
 
+@one_of("kind", "says", "state", "channel")
 class Observation(SetAside):
     """A triple to place, or a concept to ask a language model about. The table is the queue of record: a worker claims
     rows that are due, and commits the result together with the row's state."""
@@ -103,17 +103,7 @@ class Observation(SetAside):
             models.UniqueConstraint(
                 fields=["concept"], condition=Q(kind="concept", state="pending"), name="observation_asks_once"
             ),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="observation_digest_is_whole"
-            ),
-            models.CheckConstraint(condition=Q(kind__in=["triple", "concept"]), name="observation_kind_is_known"),
-            models.CheckConstraint(
-                condition=Q(says__in=["states", "retracts", "changes", "corrects", "adds"]),
-                name="observation_says_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["pending", "done", "failed"]), name="observation_state_is_known"
-            ),
+            of_length("digest", DIGEST_BYTES, "observation_digest_is_whole"),
             models.CheckConstraint(
                 condition=Q(kind="concept", parent="", dimension="")
                 | ~Q(parent="") & ~Q(dimension="") & ~Q(concept=""),
@@ -122,59 +112,9 @@ class Observation(SetAside):
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="observation_confidence_is_in_range"
             ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="observation_channel_is_known"),
         ]
 
     def __str__(self) -> str:
         if self.kind == self.Kind.CONCEPT:
             return f"? {self.concept}"
         return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
-
-
-class LlmCall(models.Model):
-    """One call of a language model by Festinger itself, with its usage."""
-
-    class Purpose(models.TextChoices):
-        EXPLAIN = "explain", "explain a concept"
-        RESOLVE = "resolve", "decide a conflict"
-        TEST = "test", "test the connection"
-        EMBED = "embed", "turn texts into vectors"
-        COMPARE = "compare", "compare memories"
-        EXTRACT = "extract", "find new memories"
-        DETECT = "detect", "read a story"
-
-    # Kept when the model's row is deleted: it counts for the day's budget.
-    model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
-    model_name = models.CharField(max_length=160)
-    purpose = models.CharField(max_length=8, choices=Purpose)
-    subject = models.CharField(max_length=200, blank=True, default="", db_default="")
-    input_tokens = models.IntegerField(default=0, db_default=0)
-    output_tokens = models.IntegerField(default=0, db_default=0)
-    cost = models.DecimalField(
-        max_digits=12, decimal_places=6, null=True, help_text="In US dollars; unknown without the model's prices."
-    )
-    duration_ms = models.IntegerField(default=0, db_default=0)
-    error = models.TextField(blank=True, default="", db_default="")
-    request = models.CharField(
-        max_length=64, blank=True, default="", db_default="", help_text="The id of the request that it was made for."
-    )
-    at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "llm_call"
-        verbose_name = "call of a language model"
-        verbose_name_plural = "calls of language models"
-        indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(purpose__in=["explain", "resolve", "test", "embed", "compare", "extract", "detect"]),
-                name="llm_call_purpose_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(input_tokens__gte=0, output_tokens__gte=0, duration_ms__gte=0),
-                name="llm_call_counts_are_not_negative",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.purpose} {self.subject} ({self.model_name})"

@@ -1,4 +1,5 @@
-"""Tables that operators maintain: language models, settings, projects, agents; and the signs of life of processes."""
+"""Tables that operators maintain: language models, settings, projects, agents. And calls of models, and the signs of
+life of processes."""
 
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
 from memory.english.mute_patterns import PatternMistake, clean_pattern, compile_patterns
+from memory.models.constraints import one_of
 from memory.models.graph import Soas
 from memory.settings import registry
 
@@ -28,6 +30,7 @@ def http_address(text: str) -> None:
         raise ValidationError("An address is shown: enter a key or a password as the key.")
 
 
+@one_of("provider")
 class LanguageModel(models.Model):
     """A language model that Festinger itself may ask. The key is stored encrypted or not at all."""
 
@@ -67,9 +70,6 @@ class LanguageModel(models.Model):
                 violation_error_message="A price is at least 0.",
             ),
             models.CheckConstraint(
-                condition=Q(provider__in=["claude", "openai", "ollama"]), name="models_provider_is_known"
-            ),
-            models.CheckConstraint(
                 # Every Fernet token begins with its version byte, 0x80: "gAAAA" in base64.
                 condition=Q(api_key="") | Q(api_key__startswith="gAAAA"),
                 name="models_api_key_is_encrypted",
@@ -87,6 +87,52 @@ class LanguageModel(models.Model):
             self.provider == self.Provider.OPENAI and not self.base_url
         )
         return needs_key and not self.api_key
+
+
+@one_of("purpose")
+class LlmCall(models.Model):
+    """One call of a language model by Festinger itself, with its usage."""
+
+    class Purpose(models.TextChoices):
+        EXPLAIN = "explain", "explain a concept"
+        RESOLVE = "resolve", "decide a conflict"
+        TEST = "test", "test the connection"
+        EMBED = "embed", "turn texts into vectors"
+        COMPARE = "compare", "compare memories"
+        EXTRACT = "extract", "find new memories"
+        DETECT = "detect", "read a story"
+
+    # Kept when the model's row is deleted: it counts for the day's budget.
+    model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
+    model_name = models.CharField(max_length=160)
+    purpose = models.CharField(max_length=8, choices=Purpose)
+    subject = models.CharField(max_length=200, blank=True, default="", db_default="")
+    input_tokens = models.IntegerField(default=0, db_default=0)
+    output_tokens = models.IntegerField(default=0, db_default=0)
+    cost = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, help_text="In US dollars; unknown without the model's prices."
+    )
+    duration_ms = models.IntegerField(default=0, db_default=0)
+    error = models.TextField(blank=True, default="", db_default="")
+    request = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The id of the request that it was made for."
+    )
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "llm_call"
+        verbose_name = "call of a language model"
+        verbose_name_plural = "calls of language models"
+        indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(input_tokens__gte=0, output_tokens__gte=0, duration_ms__gte=0),
+                name="llm_call_counts_are_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.subject} ({self.model_name})"
 
 
 class Config(models.Model):
@@ -139,6 +185,7 @@ class Project(models.Model):
         return self.slug
 
 
+@one_of("scope", "can_teach", "episodes")
 class Agent(models.Model):
     """A client that speaks to Festinger with a token of its own. Only the token's SHA-256 is stored."""
 
@@ -204,11 +251,6 @@ class Agent(models.Model):
                 fields=["name"], name="agent_name_unique", violation_error_message="This agent exists."
             ),
             models.UniqueConstraint(fields=["token_hash"], name="agent_token_unique"),
-            models.CheckConstraint(condition=Q(scope__in=["agent", "operator"]), name="agent_scope_is_known"),
-            models.CheckConstraint(
-                condition=Q(can_teach__in=["auto", "always", "never"]), name="agent_can_teach_is_known"
-            ),
-            models.CheckConstraint(condition=Q(episodes__in=["default", "on", "off"]), name="agent_episodes_is_known"),
             models.CheckConstraint(condition=Q(token_hash__regex=r"^[0-9a-f]{64}$"), name="agent_token_is_hashed"),
         ]
 

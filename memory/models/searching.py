@@ -7,15 +7,14 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from memory.models.constraints import one_of
+
 DIMENSIONS_MAX = 4_000  # the most that pgvector can index
 
 
 class TextKind(models.TextChoices):
     MEMORY = "memory"
     EPISODE = "episode"
-
-
-IS_TEXT_KIND = Q(kind__in=["memory", "episode"])
 
 
 class Embedder(models.Model):
@@ -53,6 +52,7 @@ class Embedder(models.Model):
         return self.name if self.dimensions is None else f"{self.name} ({self.dimensions})"
 
 
+@one_of("kind")
 class PendingEmbedding(models.Model):
     """A text that waits for its vector. Triggers add the row; the worker that takes it postpones ``next_attempt_at``,
     so that the row comes again if the worker dies, and deletes the row when the vector is stored."""
@@ -68,7 +68,6 @@ class PendingEmbedding(models.Model):
 
     class Meta:
         db_table = "pending_embedding"
-        constraints = [models.CheckConstraint(condition=IS_TEXT_KIND, name="pending_embedding_kind_is_known")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.row}"

@@ -9,9 +9,10 @@ from django.db.models import ExpressionWrapper, F, Func, Q, Value
 from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
+from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
-from memory.models.graph import CHANNELS, IS_CHANNEL
-from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, OctetLength, PromptOpening
+from memory.models.graph import CHANNELS
+from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, PromptOpening, of_length
 from memory.models.operating import Project
 
 EPISODE_CHARACTERS = 4_000
@@ -40,6 +41,7 @@ INDEXED_LEXEMES = Func(
 )
 
 
+@one_of("role")
 class Episode(SetAside):
     """One message of a user or of the model, without what surrounds it, its secrets masked."""
 
@@ -90,13 +92,8 @@ class Episode(SetAside):
         ]
         constraints = [
             models.UniqueConstraint(fields=["digest"], name="episode_unique"),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="episode_digest_is_whole"
-            ),
-            models.CheckConstraint(
-                condition=Exact(OctetLength("conversation"), CONVERSATION_BYTES), name="episode_conversation_is_whole"
-            ),
-            models.CheckConstraint(condition=Q(role__in=["user", "assistant"]), name="episode_role_is_known"),
+            of_length("digest", DIGEST_BYTES, "episode_digest_is_whole"),
+            of_length("conversation", CONVERSATION_BYTES, "episode_conversation_is_whole"),
             models.CheckConstraint(condition=~Q(text=""), name="episode_says_something"),
             models.CheckConstraint(
                 condition=Exact(Mod(Cardinality("quoted"), 2), 0),
@@ -115,11 +112,7 @@ class ForgottenEpisode(models.Model):
 
     class Meta:
         db_table = "forgotten_episode"
-        constraints = [
-            models.CheckConstraint(
-                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="forgotten_episode_digest_is_whole"
-            ),
-        ]
+        constraints = [of_length("digest", DIGEST_BYTES, "forgotten_episode_digest_is_whole")]
 
     def __str__(self) -> str:
         return bytes(self.digest).hex()
@@ -147,6 +140,7 @@ class ExtractionMark(models.Model):
         return f"{self.agent} until {self.episode}"
 
 
+@one_of("category", "status", "source", "channel")
 class Memory(SetAside):
     """A sentence that holds until another takes its place. Only memory/memories/store.py writes it."""
 
@@ -231,19 +225,6 @@ class Memory(SetAside):
         constraints = [
             models.CheckConstraint(condition=~Q(text=""), name="memory_says_something"),
             models.CheckConstraint(
-                condition=Q(category__in=["identity", "preference", "project", "episodic", "other"]),
-                name="memory_category_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(status__in=["candidate", "active", "deprecated", "merged_into", "superseded", "invalid"]),
-                name="memory_status_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(source__in=["stated", "extracted", "written", "operator", "imported"]),
-                name="memory_source_is_known",
-            ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="memory_channel_is_known"),
-            models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1),
                 name="memory_confidence_is_in_range",
                 violation_error_message="Confidence is between 0 and 1.",
@@ -268,6 +249,7 @@ class Memory(SetAside):
         return self.text
 
 
+@one_of("kind")
 class MemoryLineage(models.Model):
     """One row that a memory was derived from, or that supports it."""
 
@@ -284,15 +266,13 @@ class MemoryLineage(models.Model):
         db_table = "memory_lineage"
         verbose_name_plural = "lineage of memories"
         indexes = [models.Index(fields=["kind", "row"], name="memory_lineage_by_row")]
-        constraints = [
-            models.UniqueConstraint(fields=["memory", "kind", "row"], name="memory_lineage_unique"),
-            models.CheckConstraint(condition=Q(kind__in=["memory", "episode"]), name="memory_lineage_kind_is_known"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["memory", "kind", "row"], name="memory_lineage_unique")]
 
     def __str__(self) -> str:
         return f"{self.memory_id} from {self.kind} {self.row}"
 
 
+@one_of("action", "channel")
 class MemoryHistory(models.Model):
     """A change of a memory. Rows are deleted only with a memory that is forgotten."""
 
@@ -333,18 +313,33 @@ class MemoryHistory(models.Model):
             models.Index(fields=["action", "-id"], name="memory_history_by_action"),
             models.Index(fields=["run", "memory"], condition=~Q(run=None), name="memory_history_of_a_run"),
         ]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(
-                    action__in=[
-                        *("create", "confirm", "edit", "promote", "dispute", "supersede", "merge", "deprecate"),
-                        *("invalidate", "restore", "keep", "undo", "quarantine"),
-                    ]
-                ),
-                name="memory_history_action_is_known",
-            ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="memory_history_channel_is_known"),
-        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.memory_id}"
+
+
+@one_of("kind")
+class GivenNote(models.Model):
+    """A memory or episode that was new in a prompt: it stays in the following ones."""
+
+    request = models.CharField(max_length=16, help_text="As in the header X-Festinger-Request.")
+    conversation = models.BinaryField(help_text="The digest of its opening.")
+    kind = models.CharField(max_length=8, choices=MemoryLineage.Kind)
+    row = models.BigIntegerField(help_text="The id of the memory or the episode; it may be gone.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "given_note"
+        default_permissions = ("view",)
+        indexes = [
+            models.Index(fields=["kind", "row"], name="given_note_by_row"),
+            models.Index(fields=["at"], name="given_note_by_age"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "kind", "row"], name="given_note_unique"),
+            models.CheckConstraint(condition=Q(request__regex=r"^[0-9a-f]{16}$"), name="given_note_request_is_an_id"),
+            of_length("conversation", CONVERSATION_BYTES, "given_note_conversation_is_whole"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.row} to {self.request}"

@@ -14,7 +14,7 @@ from memory.english.spelling import find_spelling
 from memory.english.statements.matches import CueMatch
 from memory.english.statements.modality import SpeechAct
 from memory.graph.fact_syntax import find_mistake
-from memory.graph.judging import Act, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
+from memory.graph.judging import Act, Judgement, Manner, NewFact, StandingFact, ancestors, is_about, judge
 from memory.graph.statement import select_statements
 from memory.learning.reader import Reading
 from memory.recall.selection import channel_of_edge
@@ -74,9 +74,9 @@ def _judge(cache: Cache, match: CueMatch, manner: Manner, now: float, agent: str
         for dim_id in (dim.id, *sorted(cache.splits_of(dim.id)))
         for edge in list_edges(cache, concept.id, dim_id)
     ]
-    facts = [one for one in facts if not one[0].is_additive or one[0].is_root or concerns(one[1].parent, said, manner)]
+    facts = [one for one in facts if not one[0].is_additive or one[0].is_root or is_about(one[1].parent, said, manner)]
     judgement = judge(
-        Incoming(dim.id, said, match.channel, manner, now),
+        NewFact(dim.id, said, match.channel, manner, now),
         [fact for _, fact in facts],
         _Around(cache, concept.id),
         supersedes=dim.id in cache.superseding_dims,
@@ -107,4 +107,4 @@ class _Around:
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
         row, edges = self.cache.soas_by_token.get(word), partial(list_edges, self.cache)
-        return climb(lambda at: (e.parent_id for e in edges(at, dim_id)), row.id if row is not None else 0)
+        return ancestors(lambda at: (e.parent_id for e in edges(at, dim_id)), row.id if row is not None else 0)

@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from memory.db.connections import CONNECT_S, KEEPALIVES, first_line
 from memory.db.locks import try_job_lock_on
-from memory.timing import LogThrottle
+from memory.log_throttle import LogThrottle
 
 logger = logging.getLogger(__name__)
 

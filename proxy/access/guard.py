@@ -14,7 +14,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Literal
 
-from memory.timing import LogThrottle
+from memory.log_throttle import LogThrottle
 from proxy.access.caller import is_loopback
 from proxy.errors import NotAllowed
 from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start

@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 from ninja import Field
 
-from memory.access.teachers import note_teacher
+from memory.access.agent_tokens import note_teacher
 from memory.channels import Channel
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import parse_concept, parse_fact

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from memory.db.transactions import in_transaction
 from memory.graph import store
+from memory.graph.slots import with_splits
 from memory.graph.store import Assertion, Attribution
-from memory.graph.surroundings import with_splits
 from memory.models import Dimension, Edge, Source
 from memory.types import Triple, TripleIds
 from resolution import rulings
@@ -153,7 +153,8 @@ def _lock_existing(claim: Claim) -> tuple[Edge | None, bool]:
         raise Outdated(f"Conflict {claim.conflict_id} has changed meanwhile: the graph now says {edge}.")
     if edge is not None or claim.existing_parent_id is not None:
         return edge, False
-    closing = store.lock_closing_edge(claim.incoming)
+    if (closing := store.find_closing_edge(claim.incoming)) is not None:
+        closing = store.lock_edge(closing.ids)
     if closing is not None and closing.concept_id != claim.blocking_concept_id:
         raise Outdated(
             f"Conflict {claim.conflict_id} has changed meanwhile: now {closing} closes the cycle. Look at it again."

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memory.channels import Channel, is_weaker
 from memory.english.statements.modality import SpeechAct
-from memory.graph.judging import Decided
+from memory.graph.judging import Ruling
 from memory.graph.placement import Imported, Placement, PlacementStatus, SlotSet
 from memory.graph.statement import is_reopened
 from memory.graph.store import Assertion, Attribution
@@ -71,7 +71,7 @@ class Settlement:
         keeps_out = ruling is not None and not rulings.reopens(assertion.attribution, ruling)
         moved_to = ruling.moved_to_id if ruling is not None else None
         placement = self._slots.place(
-            assertion, Decided(moved_to, keeps_out, tuple(sorted(self._moves.get(ids.slot, ())))), imported
+            assertion, Ruling(moved_to, keeps_out, tuple(sorted(self._moves.get(ids.slot, ())))), imported
         )
         if assertion.manner.kind is SpeechAct.RETRACTS:
             return self._finish_retraction(assertion, placement)

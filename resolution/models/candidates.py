@@ -5,11 +5,13 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.english.phrases import format_fact
+from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
-from memory.models.graph import CHANNELS, IS_CHANNEL
+from memory.models.graph import CHANNELS
 from memory.types import Triple
 
 
+@one_of(channel="candidate_channel_is_known", state="candidate_state_is_known")
 class Candidate(SetAside):
     """A fact that only a page, a tool or a model stated, or a person in a long message. It is beside the graph: it
     fills no slot and contradicts nothing until somebody who may vouch for it says it, too. Prompts only get it for the
@@ -63,10 +65,6 @@ class Candidate(SetAside):
             models.UniqueConstraint(
                 fields=["concept", "dimension", "parent", "is_isa", "for_speaker", "for_person"],
                 name="candidate_stands_once",
-            ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="candidate_channel_is_known"),
-            models.CheckConstraint(
-                condition=Q(state__in=["open", "promoted", "dismissed", "expired"]), name="candidate_state_is_known"
             ),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0, confidence__lte=1), name="candidate_confidence_is_in_range"

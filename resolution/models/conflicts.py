@@ -12,7 +12,8 @@ from django.urls import reverse
 from memory.english.phrases import format_fact
 from memory.graph.store import Attribution
 from memory.models import Edge, Soas, Source
-from memory.models.graph import CHANNELS, IS_CHANNEL
+from memory.models.constraints import one_of
+from memory.models.graph import CHANNELS
 from memory.types import Slot, Triple, TripleIds
 
 
@@ -51,6 +52,7 @@ ABOUT: Final = WholeWords(Unjoined(ValuesOf("slot_key"), "question"))
 SAYS: Final = WholeWords(Unjoined("text"))  # the words of a member
 
 
+@one_of("tier", slot_kind="conflict_kind_is_known", status="conflict_state_is_known")
 class Conflict(models.Model):
     """Rows of any layers that say different things about one slot, or a question about a story. A slot has at most one
     open conflict. It is open while one of its claims is open or two of its other members dispute each other; triggers
@@ -112,19 +114,8 @@ class Conflict(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["owner", "key"], condition=Q(status="open"), name="conflict_is_open_once"),
             models.CheckConstraint(
-                condition=Q(slot_kind__in=["edge_slot", "memory_slot", "cross_layer", "narrative"]),
-                name="conflict_kind_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(tier__in=["slot", "numbers", "opposition", "reversal", "model"]),
-                name="conflict_tier_is_known",
-            ),
-            models.CheckConstraint(
                 condition=Q(slot_kind="narrative") & ~Q(question="") | ~Q(slot_kind="narrative") & Q(question=""),
                 name="conflict_of_a_story_asks_something",
-            ),
-            models.CheckConstraint(
-                condition=Q(status__in=["open", "resolved", "dismissed"]), name="conflict_state_is_known"
             ),
             models.CheckConstraint(
                 condition=~Q(slot_kind="edge_slot") | Q(concept__isnull=False, dim__isnull=False),
@@ -147,6 +138,7 @@ class Conflict(models.Model):
         return self.concept_id, self.dim_id
 
 
+@one_of("kind")
 class ConflictMember(models.Model):
     """A side of a conflict and the speakers behind it: ``support`` holds pairs of agent and channel, in the order in
     which they were heard. The fact that a claim disputes is a side without being a member."""
@@ -189,10 +181,6 @@ class ConflictMember(models.Model):
             models.UniqueConstraint(
                 fields=["conflict"], condition=Q(is_asked=True), name="conflict_asks_about_one_member"
             ),
-            models.CheckConstraint(
-                condition=Q(kind__in=["claim", "edge", "edge_history", "memory", "project_state"]),
-                name="conflict_member_kind_is_known",
-            ),
             models.CheckConstraint(condition=Q(trust__gte=1, trust__lte=3), name="conflict_member_trust_is_a_layer"),
         ]
 
@@ -200,6 +188,12 @@ class ConflictMember(models.Model):
         return f"{self.kind} {self.object_id} of conflict {self.conflict_id}"
 
 
+@one_of(
+    collision_type="conflict_type_is_known",
+    status="conflict_status_is_known",
+    incoming_source="conflict_source_is_known",
+    channel="conflict_channel_is_known",
+)
 class Claim(models.Model):
     """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with. It is a member
     of its slot's conflict."""
@@ -268,16 +262,6 @@ class Claim(models.Model):
                 violation_error_message="This conflict is already open.",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    collision_type__in=["isa_isa", "ispart_ispart", "misclassification", "cycle", "retraction"]
-                ),
-                name="conflict_type_is_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(status__in=["pending", "proposed", "resolved", "dismissed"]),
-                name="conflict_status_is_known",
-            ),
-            models.CheckConstraint(
                 condition=Q(collision_type="cycle") | Q(existing_parent__isnull=False),
                 name="conflict_has_an_existing_parent",
             ),
@@ -291,11 +275,6 @@ class Claim(models.Model):
                 condition=Q(incoming_confidence__gte=0, incoming_confidence__lte=1),
                 name="conflict_confidence_is_in_range",
             ),
-            models.CheckConstraint(
-                condition=Q(incoming_source__in=["cloud_llm", "inferred", "festinger", "gutask", "operator"]),
-                name="conflict_source_is_known",
-            ),
-            models.CheckConstraint(condition=IS_CHANNEL, name="conflict_channel_is_known"),
         ]
 
     def __str__(self) -> str:

@@ -6,10 +6,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.models import Soas, Source
+from memory.models.constraints import one_of
 from memory.types import TripleIds
 from resolution.models.conflicts import Claim, Conflict
 
 
+@one_of("status", "trigger")
 class Run(models.Model):
     """One run of the resolver over the queue, a quarantine, a merge of two names, a consolidation of the memories, a
     search for conflicts, across the layers or in a story, or an upgrade of what an earlier version has kept."""
@@ -68,33 +70,13 @@ class Run(models.Model):
                 name="run_is_alone",
                 violation_error_message="The resolver is running already.",
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=["running", "done", "skipped", "failed"]), name="run_status_is_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(
-                    trigger__in=[
-                        "schedule",
-                        "collision",
-                        "api",
-                        "command",
-                        "admin",
-                        "quarantine",
-                        "merge",
-                        "consolidate",
-                        "sweep",
-                        "detect",
-                        "upgrade",
-                    ]
-                ),
-                name="run_trigger_is_known",
-            ),
         ]
 
     def __str__(self) -> str:
         return f"run {self.pk} ({self.status})"
 
 
+@one_of("kind", "source")
 class Decision(models.Model):
     """A decision about a conflict, with its surroundings before and after. Append-only: an undo is a decision of its
     own."""
@@ -143,15 +125,6 @@ class Decision(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(
-                    kind__in=[
-                        *("decompose", "update", "relocate", "dismiss", "quarantine", "merge", "delete"),
-                        *("supersede", "accept", "answer", "undo"),
-                    ]
-                ),
-                name="decision_kind_is_known",
-            ),
-            models.CheckConstraint(
                 condition=Q(kind="undo")
                 | Q(kind__in=["quarantine", "merge", "delete"], claim=None, conflict=None)
                 | ~Q(kind__in=["quarantine", "merge", "delete", "supersede", "accept", "answer"])
@@ -163,10 +136,6 @@ class Decision(models.Model):
             models.CheckConstraint(
                 condition=Q(kind="undo", undoes__isnull=False) | ~Q(kind="undo") & Q(undoes__isnull=True),
                 name="decision_undoes_a_decision",
-            ),
-            models.CheckConstraint(
-                condition=Q(source__in=["cloud_llm", "inferred", "festinger", "gutask", "operator"]),
-                name="decision_source_is_known",
             ),
         ]
 
@@ -180,6 +149,7 @@ class Decision(models.Model):
         return [(one["kind"], one["id"]) for one in named if one]
 
 
+@one_of("kind")
 class DecidedTriple(models.Model):
     """A ruling about a triple. Stating the triple again changes nothing, unless another agent with a token states it,
     or anybody does in a new conversation after a week."""
@@ -208,11 +178,7 @@ class DecidedTriple(models.Model):
     class Meta:
         db_table = "decided_triple"
         constraints = [
-            models.UniqueConstraint(fields=["concept", "dim", "parent"], name="decided_triple_is_decided_once"),
-            models.CheckConstraint(
-                condition=Q(kind__in=["dismissed", "retired", "relocated", "decomposed"]),
-                name="decided_triple_kind_is_known",
-            ),
+            models.UniqueConstraint(fields=["concept", "dim", "parent"], name="decided_triple_is_decided_once")
         ]
 
     def __str__(self) -> str:

@@ -1,10 +1,12 @@
 """The model of the detective's progress."""
 
 from django.db import models
-from django.db.models import Q
 from django.db.models.functions import Now
 
+from memory.models.constraints import one_of
 
+
+@one_of("source")
 class DetectiveMark(models.Model):
     """The newest row of a table that the detective has seen. Newer rows make it read again."""
 
@@ -20,12 +22,6 @@ class DetectiveMark(models.Model):
     class Meta:
         db_table = "detective_mark"
         default_permissions = ()
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(source__in=["edge_history", "memory_history", "project_state"]),
-                name="detective_mark_source_is_known",
-            ),
-        ]
 
     def __str__(self) -> str:
         return f"{self.source} up to {self.row}"

@@ -3,7 +3,10 @@
 from django.db import models
 from django.db.models import Q
 
+from memory.models.constraints import one_of
 
+
+@one_of("kind")
 class LayerSlot(models.Model):
     """The words by which a value of project state, or a memory, meets other layers (domain/layer_slots). Facts have no
     rows here: the words of each new fact are looked up."""
@@ -22,7 +25,6 @@ class LayerSlot(models.Model):
         indexes = [models.Index(fields=["words"], name="layer_slot_by_words")]
         constraints = [
             models.UniqueConstraint(fields=["kind", "object_id", "words"], name="layer_slot_unique"),
-            models.CheckConstraint(condition=Q(kind__in=["memory", "project_state"]), name="layer_slot_kind_is_known"),
             models.CheckConstraint(condition=~Q(words=""), name="layer_slot_has_words"),
         ]
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.attribution.client_names import choose_remembered
 from memory.db.connections import chunks
 from memory.graph import store
-from memory.graph.judging import Decided
+from memory.graph.judging import Ruling
 from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
@@ -109,7 +109,7 @@ class Writer:
                 continue
             ruling, existing = known.get(ids), slots.edges.in_place(ids)
             moved_to = ruling.moved_to_id if ruling is not None else None
-            placement = slots.place(Assertion(line.triple, said), Decided(moved_to), imported)
+            placement = slots.place(Assertion(line.triple, said), Ruling(moved_to), imported)
             if placement.closing is not None and not is_last_try:
                 waiting.append((number, line))
                 continue

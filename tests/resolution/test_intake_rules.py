@@ -366,7 +366,7 @@ class TestTheQueue:
     ("text", "reason"),
     [
         ("gnommoweb isa gnommoweb type", "gnommoweb cannot be its own parent"),
-        ("type isa repo type", "type is the root of its own dimension"),
+        ("type isa repo type", "type cannot be its own dimension"),
         ("gnommoweb isa type type", "type cannot be its own dimension"),
         ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
         ("gnommoweb isa 1234 type", "'1234' is not a name"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import Final
 
-from memory.llm.embedding import embed_texts
+from memory.llm.client import embed_texts
 from memory.llm.errors import Misconfigured, Unreadable
 from memory.models import LanguageModel
 from memory.models.searching import DIMENSIONS_MAX

@@ -56,7 +56,7 @@ def test_a_message_that_nobody_resent_for_30_days_is_forgotten() -> None:
     message(1, NOW - timedelta(days=31))
     message(2, NOW - timedelta(days=29))
 
-    assert retention.prune_seen_messages(NOW) == 1
+    assert retention.prune_aged("seen_messages", NOW) == 1
     assert [bytes(row.digest)[-1] for row in SeenMessage.objects.all()] == [2]
 
 
@@ -81,7 +81,7 @@ def test_a_settled_statement_goes_when_its_message_is_forgotten() -> None:
     Observation.objects.filter(concept="zorblat4").update(state="failed")
     observation(5, timedelta(days=29))
 
-    assert retention.prune_statements(NOW) == 2
+    assert retention.prune_aged("statements", NOW) == 2
     assert observed() == ["zorblat2", "zorblat3", "zorblat5"]
 
 
@@ -93,7 +93,7 @@ def test_a_settled_question_goes_after_a_week() -> None:
     observation(3, timedelta(days=6), **concept)
     observation(4, timedelta(days=8))
 
-    assert retention.prune_questions(NOW) == 1
+    assert retention.prune_aged("questions", NOW) == 1
     assert observed() == ["zorblat2", "zorblat3", "zorblat4"]
 
 
@@ -102,7 +102,7 @@ def test_a_call_of_a_language_model_goes_after_a_year_and_more() -> None:
     for days in (399, 401):
         LlmCall.objects.create(model_name="m", purpose="explain", subject=str(days), at=NOW - timedelta(days=days))
 
-    assert retention.prune_calls(NOW) == 1
+    assert retention.prune_aged("calls", NOW) == 1
     assert LlmCall.objects.get().subject == "399"
 
 
@@ -238,7 +238,7 @@ def test_a_run_ends_in_time_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyP
         message(number, LONG_AGO)
 
     assert [retention.prune_words(NOW) for _ in range(3)] == [2, 1, 0]
-    assert [retention.prune_seen_messages(NOW) for _ in range(3)] == [2, 1, 0]
+    assert [retention.prune_aged("seen_messages", NOW) for _ in range(3)] == [2, 1, 0]
 
 
 @contextmanager

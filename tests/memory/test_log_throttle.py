@@ -1,6 +1,6 @@
 """What is told seldom."""
 
-from memory.timing import LogThrottle
+from memory.log_throttle import LogThrottle
 
 
 def test_a_log_line_is_due_once_in_its_interval() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memory.channels import Channel
 from memory.english.statements.modality import SpeechAct
-from memory.graph.judging import UNDECIDED, Decided, Incoming, Manner, StandingFact, concerns, judge, refines
+from memory.graph.judging import NO_RULING, Manner, NewFact, Ruling, StandingFact, is_about, judge, refines
 from memory.timing import undate
 
 SLOT, SPLIT, OTHER_SPLIT, MOVED = 1, 2, 3, 4
@@ -40,7 +40,7 @@ def act(
     *standing: str,
     channel: Channel = Channel.USER,
     is_dated: bool = True,
-    decided: Decided = UNDECIDED,
+    ruling: Ruling = NO_RULING,
     supersedes: bool = False,
     keeps_all: bool = False,
 ) -> str:
@@ -49,12 +49,12 @@ def act(
     facts = []
     for text in standing:
         words = [*text.split(), "user", str(SLOT)]
-        if not keeps_all or concerns(words[0], parent, manner):
+        if not keeps_all or is_about(words[0], parent, manner):
             dim_id = int(words[2]) if len(text.split()) > 2 else SLOT
             is_own, name = text.startswith("*"), words[0].removeprefix("*")
             facts.append(StandingFact(dim_id, name, words[1], is_own=is_own, is_additive=keeps_all))
-    incoming = Incoming(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
-    found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes, keeps_all=keeps_all)
+    incoming = NewFact(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
+    found = judge(incoming, facts, GRAPH, ruling=ruling, supersedes=supersedes, keeps_all=keeps_all)
     return f"{found.act} {found.fact.parent}" if found.fact is not None else str(found.act)
 
 
@@ -78,7 +78,7 @@ def test_what_is_said_beside_something_else_disputes_nothing() -> None:
 
 
 def test_a_chat_that_is_opened_again_disputes_nothing_that_was_said_since() -> None:
-    old = Incoming(SLOT, "plotter", "user", said_at=undate(9e8), is_dated=False)
+    old = NewFact(SLOT, "plotter", "user", said_at=undate(9e8), is_dated=False)
 
     since, before = (StandingFact(SLOT, "printer", "user", said_at=at) for at in (1.7e9, undate(8e8)))
 
@@ -105,20 +105,20 @@ def test_what_only_a_model_says_corrects_nothing() -> None:
 
 
 def test_a_correction_looks_where_the_fact_was_moved() -> None:
-    moved = Decided(others=(MOVED,))
+    moved = Ruling(others=(MOVED,))
     assert act("plotter", CHANGES, "printer user 2") == "replace printer"
     assert act("plotter", CHANGES, "printer user 2", "device user 3") == "candidate printer"
     instead = Manner(SpeechAct.CHANGES, instead_of="device")
     assert act("plotter", instead, "printer user 2", "device user 3") == "replace device"
-    assert act("plotter", instead, "printer", "device user 4", decided=moved) == "replace device"
-    assert act("plotter", CHANGES, "printer user 4", decided=moved) == "replace printer"
-    assert act("printer", SAYS, "printer user 4", decided=moved) == "place"
+    assert act("plotter", instead, "printer", "device user 4", ruling=moved) == "replace device"
+    assert act("plotter", CHANGES, "printer user 4", ruling=moved) == "replace printer"
+    assert act("printer", SAYS, "printer user 4", ruling=moved) == "place"
 
 
 def test_of_several_facts_whoever_speaks_corrects_their_own() -> None:
     facts = [StandingFact(SPLIT, "printer", "user"), StandingFact(OTHER_SPLIT, "device", "user", is_own=True)]
 
-    found = judge(Incoming(SLOT, "plotter", "user", CHANGES), facts, GRAPH)
+    found = judge(NewFact(SLOT, "plotter", "user", CHANGES), facts, GRAPH)
 
     assert (found.act, found.fact) == ("replace", facts[1])
 
@@ -130,7 +130,7 @@ def test_a_retraction_takes_out_what_is_not_stronger_wherever_it_is() -> None:
     assert act("printer", RETRACTS, "plotter", "printer user 2") == "retire printer"
     assert act("printer", RETRACTS, "laser_printer") == "retire laser_printer"
     assert act("laser_printer", RETRACTS, "printer") == "nothing"
-    assert act("printer", RETRACTS, "printer user 4", decided=Decided(others=(MOVED,))) == "retire printer"
+    assert act("printer", RETRACTS, "printer user 4", ruling=Ruling(others=(MOVED,))) == "retire printer"
 
 
 def test_what_another_has_taught_is_disputed_when_it_is_taken_back_on_purpose() -> None:
@@ -176,7 +176,7 @@ def test_where_all_is_kept_a_statement_adds_and_nothing_is_in_its_way(manner: Ma
     assert act("germany", manner, "nuremberg", keeps_all=True) == "place"
     assert act("redis", manner, "redis", "redis_7", keeps_all=True) == "confirm redis"
     assert act("below", manner, "redis", keeps_all=True) == "conflict"
-    assert act("kafka", manner, decided=Decided(keeps_out=True), keeps_all=True) == "decided"
+    assert act("kafka", manner, ruling=Ruling(keeps_out=True), keeps_all=True) == "decided"
 
 
 def test_where_all_is_kept_one_fact_is_taken_back() -> None:
@@ -188,22 +188,20 @@ def test_where_all_is_kept_one_fact_is_taken_back() -> None:
 
 
 def test_what_was_decided_is_not_disputed_again() -> None:
-    decided = Decided(keeps_out=True)
-    assert act("plotter", SAYS, "printer", decided=decided) == "decided printer"
-    assert act("plotter", CHANGES, "printer", decided=decided) == "decided printer"
-    assert act("plotter", SAYS, decided=decided) == "decided"
-    assert act("plotter", SAYS, decided=decided, channel=Channel.GUTASK) == "place"
-    assert (
-        act("plotter", SAYS, "printer", "plotter user 4", decided=Decided(MOVED, keeps_out=True)) == "confirm plotter"
-    )
-    there = act("plotter", CHANGES, "printer", "scanner user 4", decided=Decided(MOVED, keeps_out=True))
+    ruling = Ruling(keeps_out=True)
+    assert act("plotter", SAYS, "printer", ruling=ruling) == "decided printer"
+    assert act("plotter", CHANGES, "printer", ruling=ruling) == "decided printer"
+    assert act("plotter", SAYS, ruling=ruling) == "decided"
+    assert act("plotter", SAYS, ruling=ruling, channel=Channel.GUTASK) == "place"
+    assert act("plotter", SAYS, "printer", "plotter user 4", ruling=Ruling(MOVED, keeps_out=True)) == "confirm plotter"
+    there = act("plotter", CHANGES, "printer", "scanner user 4", ruling=Ruling(MOVED, keeps_out=True))
     assert there == "replace scanner"
 
 
 def test_the_root_of_a_dimension_is_no_place_for_a_fact() -> None:
     root = [StandingFact(SLOT, "type", "operator", is_root=True)]
-    assert judge(Incoming(SLOT, "printer", "user"), root, GRAPH).act == "invalid"
-    assert judge(Incoming(SLOT, "type", "user", RETRACTS), root, GRAPH).act == "nothing"
+    assert judge(NewFact(SLOT, "printer", "user"), root, GRAPH).act == "invalid"
+    assert judge(NewFact(SLOT, "type", "user", RETRACTS), root, GRAPH).act == "nothing"
 
 
 @pytest.mark.parametrize(

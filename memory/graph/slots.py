@@ -1,13 +1,16 @@
-"""The surroundings of a slot: edges in memory, everything above a concept and a parent, dimensions split from
-others."""
+"""Slots in memory: their edges, everything above a concept and a parent, and the changes that one transaction's
+statements make to them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from memory.graph.judging import climb
-from memory.models import Dimension, Edge
-from memory.types import Slot, TripleIds
+from memory.db.transactions import GraphChanged
+from memory.graph import store
+from memory.graph.judging import ancestors
+from memory.graph.store import SlotTaken
+from memory.models import Dimension, Edge, EdgeHistory
+from memory.types import Place, Slot, TripleIds
 
 
 class EdgesBySlot:
@@ -53,7 +56,41 @@ class ConceptSurroundings:
         return self.concept_id in self._climb(dim_id, parent)
 
     def _climb(self, dim_id: int, word: str) -> Iterator[int]:
-        return climb(lambda word_id: self.edges.in_slot((word_id, dim_id)), self.words[word])
+        return ancestors(lambda word_id: self.edges.in_slot((word_id, dim_id)), self.words[word])
+
+
+@dataclass(slots=True)
+class Changes:
+    """Changes of the graph, written together at the end of their transaction."""
+
+    gone: set[int] = field(default_factory=set)  # keys of edges
+    # An edge that takes another's place is a new one. If rows were changed one after the other, the trigger could find
+    # a cycle between two of them that exists neither before nor after.
+    new: dict[Place, Edge] = field(default_factory=dict)
+    changed: dict[int, Edge] = field(default_factory=dict)
+    history: list[EdgeHistory] = field(default_factory=list)
+
+    def drop(self, edge: Edge) -> None:
+        """Remove the edge, stored or not, from the graph."""
+        self.new.pop(edge.place, None)
+        if edge.pk is not None:
+            self.gone.add(edge.pk)
+            self.changed.pop(edge.pk, None)
+
+    def write(self) -> None:
+        """Write the changes. Raises GraphChanged if a slot was filled meanwhile, and IntegrityError
+        (``urd_acyclic``)."""
+        if self.gone:
+            store.delete_edges(self.gone)
+        if self.new:
+            try:
+                store.insert_edges(self.new.values())
+            except SlotTaken as error:
+                raise GraphChanged(str(error)) from error
+        if self.changed:
+            store.update_edges(self.changed.values())
+        if self.history:
+            store.write_history(self.history)
 
 
 def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
