@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Final, NamedTuple
 
@@ -12,13 +12,15 @@ import orjson
 import psycopg
 
 from memory.db.connections import PAST, Connection, columns, first_line, open_connection
-from memory.learning.encounters import AGAIN_S
-from memory.learning.heard import FindVector, HeardMessage, compose_row
+from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
 from memory.search.lexemes import LEXEMES
 from memory.search.vectors.schema import write_vector
 
 logger = logging.getLogger(__name__)
+
+# Returns, for what a message says itself, the vector that it was searched with, and the id of its embedder.
+FindVector = Callable[[str], tuple[int, Sequence[float]] | None]
 
 WRITE_S: Final = 10.0  # per batch, timeout for a Postgres that hangs
 HANG_UP_S: Final = 0.5  # for libpq to notice that its connection is gone
@@ -108,7 +110,7 @@ class MessageTable:
         self._connection: Connection | None = None
         self._lifetime = AsyncExitStack()
 
-    async def insert(self, batch: Sequence[HeardMessage]) -> Stored:
+    async def insert(self, batch: Sequence[NewMessage]) -> Stored:
         """Insert a batch. Existing messages stay as they are; what the tables refuse is logged and left out. An empty
         batch tests whether they accept any.
 
@@ -137,7 +139,7 @@ class MessageTable:
         with suppress(psycopg.Error, OSError):
             await self._lifetime.aclose()
 
-    async def _insert(self, batch: Sequence[HeardMessage]) -> Stored:
+    async def _insert(self, batch: Sequence[NewMessage]) -> Stored:
         rows, failed = await compose_rows(batch)
         try:
             connection = await self._connect()
@@ -180,18 +182,18 @@ class MessageTable:
         await asyncio.wait({work})
 
 
-async def compose_rows(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
+async def compose_rows(batch: Sequence[NewMessage]) -> tuple[list[dict[str, Any]], int]:
     """Return the rows, and how many messages none could be made of. Runs in a thread if that takes longer than streams
     may wait."""
     is_long = sum(len(heard.text) for heard in batch) > INLINE_CHARACTERS
     return await asyncio.to_thread(_compose, batch) if is_long else _compose(batch)
 
 
-def _compose(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
+def _compose(batch: Sequence[NewMessage]) -> tuple[list[dict[str, Any]], int]:
     rows, failed = [], 0
     for heard in batch:
         try:
-            rows.append(compose_row(heard))
+            rows.append(heard.to_row())
         except Exception:  # one bad message must not keep the others from being stored
             failed += 1
             logger.exception("message.failed", extra={"characters": len(heard.text)})

@@ -8,6 +8,7 @@ twice is stored once. Messages that find no room anywhere are counted in ``DROPP
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,10 +17,9 @@ from typing import BinaryIO, NamedTuple
 import psycopg
 
 from memory.db.connections import first_line
-from memory.learning.buffer import Backlog, WaitingMessage
-from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
-from memory.learning.message_table import MessageTable, Stored
+from memory.learning.message_table import FindVector, MessageTable, Stored
+from memory.learning.messages import NewMessage
 from memory.learning.setting_aside import ForgetOrder, decode_order, encode_order
 from memory.learning.wakeup import Waker
 from memory.metrics import Counter, Gauge
@@ -35,6 +35,8 @@ LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 200  # messages per write
 JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
+WAITING_MAX = 50_000  # messages in memory
+WAITING_MAX_BYTES = 64_000_000  # roughly
 
 DROPPED = Counter("festinger_dropped_messages", "New messages that were lost")
 EPISODES = Counter("festinger_stored_episodes", "Messages that were kept as episodes")
@@ -48,6 +50,56 @@ JOURNALED = Gauge(
     "New messages in the journals of the home",
     multiprocess_mode="livemostrecent",
 )
+
+
+class WaitingMessage(NamedTuple):
+    message: NewMessage
+    since: float  # seconds, by the monotonic clock
+
+
+class Backlog:
+    """Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
+
+    def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
+        self._queue: deque[WaitingMessage] = deque()
+        self._bytes = 0
+        self._count_max = count_max
+        self._bytes_max = bytes_max
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def waits_since(self) -> float:
+        """Return since when the oldest waits; infinite if none does."""
+        return self._queue[0].since if self._queue else float("inf")
+
+    def add(self, message: NewMessage, now: float) -> int:
+        """Add a message; return how many of the oldest had to be dropped."""
+        self._queue.append(WaitingMessage(message, now))
+        self._bytes += message.size
+        return self._trim()
+
+    def take(self, count: int) -> list[WaitingMessage]:
+        """Take the oldest messages, at most ``count``."""
+        return [self._pop() for _ in range(min(count, len(self._queue)))]
+
+    def put_back(self, oldest: Sequence[WaitingMessage]) -> int:
+        """Put back what was taken last, as the oldest. Returns how many of the oldest had to be dropped."""
+        self._queue.extendleft(reversed(oldest))
+        self._bytes += sum(waiting.message.size for waiting in oldest)
+        return self._trim()
+
+    def _pop(self) -> WaitingMessage:
+        waiting = self._queue.popleft()
+        self._bytes -= waiting.message.size
+        return waiting
+
+    def _trim(self) -> int:
+        gone = 0
+        while len(self._queue) > self._count_max or self._bytes > self._bytes_max:
+            self._pop()
+            gone += 1
+        return gone
 
 
 class Copied(NamedTuple):
@@ -89,7 +141,7 @@ class Outbox:
     def is_away(self) -> bool:
         return self._absence is not None and not self._absence.done()
 
-    def add(self, message: HeardMessage) -> None:
+    def add(self, message: NewMessage) -> None:
         """Add a message. Call it on the event loop's thread. Never blocks."""
         if dropped := self._backlog.add(message, time.monotonic()):
             self._count_dropped(dropped, "no room")
@@ -256,7 +308,7 @@ class Outbox:
         JOURNALED.set(self.journaled)
 
     def _append(self, orders: Sequence[ForgetOrder], batch: list[WaitingMessage]) -> int:
-        messages = [encode(mask_message(each.message)) for each in batch]
+        messages = [each.message.mask().to_line() for each in batch]
         return self._journal.append([*map(encode_order, orders), *messages])
 
     def _log_journal_error(self, event: str, error: OSError) -> None:
@@ -314,13 +366,13 @@ class Outbox:
                 return Copied(stored, unreadable, is_whole=False)
             if not lines:
                 return Copied(stored, unreadable)
-            found: list[HeardMessage] = []
+            found: list[NewMessage] = []
             for line in lines:
                 if (order := decode_order(line)) is not None:
                     # In the order in which they came: only what was said before is set aside.
                     stored += await self._replayed_to.insert(found) + await self._replayed_to.set_aside(order)
                     found = []
-                elif (one := decode(line)) is not None:
+                elif (one := NewMessage.from_line(line)) is not None:
                     found.append(one)
                 else:
                     unreadable += 1

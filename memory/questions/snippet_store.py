@@ -11,7 +11,7 @@ from memory.attribution.parts import own_words
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns, first_line
 from memory.graph.saliency import is_salient
-from memory.learning.extraction import NewMessage
+from memory.learning.messages import NewMessage
 from memory.questions.snippets import sentences_naming
 from memory.types import SoasRow
 from memory.voice import Voice

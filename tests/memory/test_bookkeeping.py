@@ -14,7 +14,7 @@ from memory.graph.store import ensure_tokens
 from memory.learning import bookkeeping
 from memory.learning.bookkeeping import Bookkeeper
 from memory.learning.encounters import Encounters
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import digest_message
 from memory.types import Message, SoasRow
 from tests.waiting import eventually_here
@@ -90,7 +90,7 @@ def test_a_question_is_written_soon(dsn: str, zorblat: SoasRow) -> None:
 def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_resent(dsn: str) -> None:
     message, opening = Message("user", "zorblat"), b"o" * 16
     see(dsn, opening + digest_message(message))
-    heard: list[HeardMessage] = []
+    heard: list[NewMessage] = []
     process = Bookkeeper(Encounters(Cache(), heard.append), dsn)
 
     async def scenario() -> None:

@@ -9,7 +9,7 @@ from memory.cache.state import Cache
 from memory.graph.saliency import DAY, saliency
 from memory.learning import encounters as encounters_module
 from memory.learning.encounters import AGAIN_S, ANSWER_MAX, ASKING_MAX, Encounters
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader, Reading, digest_message
 from memory.memories.scope import Scope, Speaker
 from memory.types import Message, SoasRow
@@ -28,7 +28,7 @@ class Process:
         self.cache = Cache()
         for number, token in enumerate(known, 1):
             self.cache.put_soas(token, SoasRow(number, **facts))  # type: ignore[arg-type]
-        self.heard: list[HeardMessage] = []
+        self.heard: list[NewMessage] = []
         self.encounters = Encounters(self.cache, self.heard.append)
         self._reader = Reader(self.cache)
 
