@@ -3,7 +3,7 @@
 A message counts once. It is identified by the digests of its conversation's opening and of its own role and text."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -27,7 +27,6 @@ ANSWER_MAX: Final = 400  # characters, with its envelope, of an answer that the 
 ASKING_MAX: Final = 8_000  # characters of a model's message that is searched for its question
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
-RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
 
 
 class MetMessage(NamedTuple):
@@ -65,11 +64,12 @@ class Encounter:
 
 @dataclass(slots=True)
 class Encounters:
-    """Recognises new messages; ``add`` receives those to be learned from."""
+    """Recognises new messages; ``add`` receives those to be learned from, ``note_resent`` the keys of messages that are
+    resent after a day."""
 
     cache: Cache
     add: Callable[[NewMessage], None] = lambda message: None
-    resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
+    note_resent: Callable[[bytes, float], None] = lambda key, now: None
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
     _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
     _unkept: dict[bytes, None] = field(default_factory=dict)  # by key
@@ -166,7 +166,8 @@ class Encounters:
         """Hand over the new messages, count the words that they name, and note what was met."""
         for key in found.unkept:
             _remember(self._unkept, key, None)
-        self.resent.extend((key, found.now) for key in found.resent)
+        for key in found.resent:
+            self.note_resent(key, found.now)
         for message in found.messages:
             if message.is_first and self._seen.get(message.heard.key) != message.seen_at:
                 continue  # another prompt with it was noted since

@@ -6,12 +6,13 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 import psycopg
 
-from memory.db.connections import PAST, Connection, columns, first_line, open_connection
+from memory.db.connections import PAST, Connection, columns, insert_in_parts, open_connection
 from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
 from memory.search.lexemes import LEXEMES
@@ -143,10 +144,11 @@ class MessageTable:
         rows, failed = await compose_rows(batch)
         try:
             connection = await self._connect()
-            stored = await insert(connection, rows)
+            parts, refused = await insert_in_parts(rows, partial(_insert_rows, connection), "heard_message")
+            stored = sum(parts, Stored(refused=failed + refused))
             if stored.of_users:
                 await self._store_vectors(connection, rows)
-            return stored._replace(refused=stored.refused + failed)
+            return stored
         except BaseException:
             await self.close()
             raise
@@ -200,17 +202,7 @@ def _compose(batch: Sequence[NewMessage]) -> tuple[list[dict[str, Any]], int]:
     return rows, failed
 
 
-async def insert(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
-    """Insert the rows. If Postgres refuses a batch, it is halved until the bad rows are found."""
-    # No transaction around the halves: each commits by itself, and what was taken stays.
-    try:
-        cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
-        new, episodes, of_users = await cursor.fetchone() or (0, 0, 0)
-        return Stored(new, 0, episodes, of_users)
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
-        if len(rows) == 1:
-            # Postgres's error may quote what was said.
-            logger.warning("message.refused", extra={"error": first_line(error).partition('"')[0]})
-            return Stored(refused=1)
-    middle = len(rows) // 2
-    return await insert(connection, rows[:middle]) + await insert(connection, rows[middle:])
+async def _insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
+    cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
+    new, episodes, of_users = await cursor.fetchone() or (0, 0, 0)
+    return Stored(new, 0, episodes, of_users)

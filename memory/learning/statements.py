@@ -1,19 +1,16 @@
 """Extracts what a new message teaches besides its tokens: statements, which wait in the table ``observation`` to be
 placed, and confirmed facts."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-import psycopg
-
 from memory.attribution.parts import digest_paragraph, own_words
 from memory.cache.places import keeps_all
 from memory.cache.state import Cache
 from memory.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
-from memory.db.connections import PAST, Connection, columns, first_line
+from memory.db.connections import PAST, Connection, columns, insert_in_parts
 from memory.english.statements.extractor import CueMatch
 from memory.graph.saliency import HOUR
 from memory.graph.statement import Statement, select_statements, storable
@@ -22,8 +19,6 @@ from memory.questions.snippets import sentence_stating, share_a_sentence
 from memory.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.types import TripleIds
 from memory.voice import Voice
-
-logger = logging.getLogger(__name__)
 
 CONFIRMED_EVERY_S: Final = HOUR
 
@@ -119,14 +114,9 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
 
 async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> None:
     """Insert statements; existing ones stay as they are. Those that the table refuses are logged."""
-    try:
+
+    async def insert(some: Sequence[Statement]) -> None:
         async with connection.transaction():
-            await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))
-        return
-    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.CardinalityViolation) as error:
-        if len(statements) == 1:
-            logger.warning("observation.refused", extra={"error": first_line(error)})
-            return
-    middle = len(statements) // 2
-    await insert_observations(connection, statements[:middle])
-    await insert_observations(connection, statements[middle:])
+            await connection.execute(INSERT, columns(map(storable, some), len(Statement._fields)))
+
+    await insert_in_parts(statements, insert, "observation")

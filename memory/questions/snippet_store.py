@@ -1,22 +1,17 @@
 """Stores the newest sentences that name a concept: a language model sees them when it is asked what the concept is."""
 
-import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import psycopg
 
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
-from memory.db.connections import PAST, Connection, chunks, columns, first_line
+from memory.db.connections import PAST, Connection, chunks, columns, insert_in_parts
 from memory.graph.saliency import is_salient
 from memory.learning.messages import NewMessage
 from memory.questions.snippets import sentences_naming
 from memory.types import SoasRow
 from memory.voice import Voice
-
-logger = logging.getLogger(__name__)
 
 KEPT = 5  # sentences per concept, the newest
 NAMES_MAX = 40  # per message: each costs some 50 microseconds
@@ -63,15 +58,15 @@ async def store_snippets(
 ) -> None:
     """Store the newest sentences in which new messages name concepts; ``rows``: those of their words. What Postgres
     refuses is logged and dropped."""
+
+    async def insert(some: Sequence[Snippet]) -> None:
+        async with connection.transaction():
+            cursor = await connection.execute(KEEP, columns(some, 6))
+            concepts = {concept for (concept,) in await cursor.fetchall()}
+            await connection.execute(TRIM, [sorted(concepts), KEPT])
+
     for some in chunks(collect_snippets(cache, new, rows), ROWS_A_STATEMENT):
-        try:
-            async with connection.transaction():
-                cursor = await connection.execute(KEEP, columns(some, 6))
-                concepts = {concept for (concept,) in await cursor.fetchall()}
-                await connection.execute(TRIM, [sorted(concepts), KEPT])
-        except (psycopg.IntegrityError, psycopg.DataError) as error:
-            # Without a traceback: Postgres's detail quotes the row, and so what somebody said.
-            logger.error("evidence.refused", extra={"error": first_line(error)})
+        await insert_in_parts(some, insert, "evidence")
 
 
 def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]) -> list[Snippet]:

@@ -347,7 +347,7 @@ def test_a_sentence_that_postgres_refuses_costs_no_count(
     with caplog.at_level(logging.WARNING):
         teach(dsn, "zorblat")
 
-    assert [record.message for record in caplog.records] == ["evidence.refused"]
+    assert [record.message for record in caplog.records] == ["rows.refused"]
     assert stored(dsn) == {"zorblat": 10}
 
 

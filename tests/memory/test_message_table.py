@@ -211,7 +211,7 @@ def test_one_that_postgres_refuses_does_not_keep_the_others(dsn: str, caplog: py
     assert store(dsn, *messages) == Stored(new=16, refused=4, episodes=16, of_users=16)
 
     assert waiting(dsn) == kept(dsn) == [(f"Number {n}: {SAID}",) for n in range(20) if n not in bad]
-    assert [record.message for record in caplog.records] == ["message.refused"] * 4
+    assert [record.message for record in caplog.records] == ["rows.refused"] * 4
     assert not any("billing" in str(vars(record)) for record in caplog.records)
 
 
