@@ -28,7 +28,7 @@ from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside
 from memory.learning.statements import extract_statements, find_confirmed, insert_observations
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 from memory.memories.scope import Speaker
-from memory.questions import snippet_store, unexplained
+from memory.questions import evidence, unexplained
 from memory.types import SoasRow, TripleIds
 
 logger = logging.getLogger(__name__)
@@ -185,7 +185,7 @@ class Learner:
         if statements := [statement for message in new for statement in extract_statements(cache, message)]:
             await insert_observations(connection, statements)
         # Before the concepts are handed over: a worker may ask about one as soon as its row exists.
-        await snippet_store.store_snippets(connection, cache, new, rows)
+        await evidence.store_snippets(connection, cache, new, rows)
         await unexplained.hand_over(connection, cache, new, rows)
         await confirm(connection, {triple: message.at for message in new for triple in find_confirmed(cache, message)})
 

@@ -16,7 +16,7 @@ from memory.learning.statements import (
     extract_statements,
     find_confirmed,
 )
-from memory.questions.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
+from memory.questions.evidence import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
 from memory.questions.unexplained import UNEXPLAINED_MAX, find_unexplained
 from memory.timing import STATEMENTS_MAX, is_dated
 from memory.types import EdgeRow, SoasRow

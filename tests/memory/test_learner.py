@@ -32,7 +32,6 @@ from memory.learning.messages import NewMessage
 from memory.learning.reader import FullReading, digest_message, read_all
 from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
 from memory.memories.scope import Scope, Speaker
-from memory.questions import snippet_store
 from memory.types import Message, TripleIds
 from tests.arrange import learn
 

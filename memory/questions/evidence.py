@@ -76,7 +76,10 @@ def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str,
     for message in sorted(new, key=lambda message: message.at, reverse=True):
         person = message.scope.speaker.person if message.scope is not None else ""
         names = [name for name in select_names(cache, message, rows) if counts[cache.canonical(name)] < KEPT]
-        for name, sentence in find_sentences(message, names).items():
+        # Sentences that others may have written are no evidence of what a concept is.
+        is_own = bool(names) and message.role in OWN_VOICES
+        text = own_words(message.text, Voice.SHARED) if is_own else message.text
+        for name, sentence in sentences_naming(text, names).items():
             concept = cache.canonical(name)
             if (concept, sentence) not in found:
                 role = "tool" if message.is_quoted else message.role
@@ -97,11 +100,3 @@ def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow])
         if (row := rows.get(name)) and is_salient(row, threshold) and not (row.is_common or cache.is_muted(name, row))
     )
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
-
-
-def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
-    if not names:
-        return {}
-    # Sentences that others may have written are no evidence of what a concept is.
-    is_own = message.role in OWN_VOICES
-    return sentences_naming(own_words(message.text, Voice.SHARED) if is_own else message.text, names)
