@@ -3,7 +3,7 @@ connections."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -46,6 +46,26 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
         # The connection's own context commits first, or rolls back: an error or a second cancellation there would leave
         # it open.
         await opened.close()
+
+
+class KeptConnection:
+    """A connection that is opened on demand, and again after it was lost."""
+
+    def __init__(self, dsn: str, name: str) -> None:
+        self.dsn = dsn
+        self._name = name
+        self.opened: Connection | None = None
+        self._lifetime = AsyncExitStack()
+
+    async def get(self) -> Connection:
+        if self.opened is None or self.opened.closed:
+            self.opened = await self._lifetime.enter_async_context(open_connection(self.dsn, self._name))
+        return self.opened
+
+    async def close(self) -> None:
+        self.opened = None
+        with suppress(psycopg.Error, OSError):
+            await self._lifetime.aclose()
 
 
 def connect(dsn: str, name: str) -> psycopg.Connection[TupleRow]:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
 from functools import cache
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from memory.apps import MemoryConfig
 from memory.attribution.forget_requests import Topic, TopicKind
 from memory.cache.loader import SOAS, all_rows
 from memory.cache.state import Cache
-from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
+from memory.db.connections import PAST, Connection, KeptConnection, chunks, columns, first_line, is_lost
 from memory.db.leases import RETRY_AFTER
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.english.claims.stems import content_stems
@@ -97,10 +96,8 @@ class Learner:
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self._cache = cache
-        self._dsn = dsn
         self._vocabulary = VocabularyWriter(cache)
-        self._connection: Connection | None = None
-        self._lifetime = AsyncExitStack()
+        self._connection = KeptConnection(dsn, "learning")
         self._learning = asyncio.Lock()
         self._is_wanted = False
 
@@ -115,7 +112,7 @@ class Learner:
         count = 0
         async with self._learning:
             try:
-                connection = await self._connect()
+                connection = await self._connection.get()
                 while self._is_wanted:
                     self._is_wanted = False
                     while found := await self._learn_batch(connection):
@@ -126,14 +123,7 @@ class Learner:
         return count
 
     async def close(self) -> None:
-        self._connection = None
-        with suppress(psycopg.Error, OSError):
-            await self._lifetime.aclose()
-
-    async def _connect(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "learning"))
-        return self._connection
+        await self._connection.close()
 
     async def _learn_batch(self, connection: Connection) -> int:
         """Learn a batch; return how many messages were dealt with. Those that cannot be learned from are put off."""

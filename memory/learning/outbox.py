@@ -323,7 +323,7 @@ class Outbox:
                 with suppress(UnreadableJournal):  # the others can be replayed
                     await self._replay_one(path)
         finally:
-            await self._replayed_to.close()
+            await self._replayed_to.connection.close()
             await self._count_journaled()
 
     async def _replay_one(self, path: Path) -> None:
@@ -366,6 +366,6 @@ class Outbox:
         if self._late is not None:
             self._late.cancel()
             await asyncio.wait({self._late})
-        await self._table.close()
+        await self._table.connection.close()
         await asyncio.to_thread(self._journal.seal)
         self._waker.close()

@@ -32,6 +32,7 @@ from memory.learning.messages import NewMessage
 from memory.learning.reader import FullReading, digest_message, read_all
 from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
 from memory.memories.scope import Scope, Speaker
+from memory.questions import evidence
 from memory.types import Message, TripleIds
 from tests.arrange import learn
 
@@ -62,7 +63,7 @@ async def put(dsn: str, messages: Iterable[NewMessage]) -> None:
         stored = await table.insert(list(messages))
         assert stored.refused == 0
     finally:
-        await table.close()
+        await table.connection.close()
 
 
 def teach(dsn: str, *texts: str, **manner: Any) -> int:
@@ -341,7 +342,7 @@ def test_a_sentence_that_postgres_refuses_costs_no_count(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(dsn, ZORBLAT)
-    monkeypatch.setattr(snippet_store, "find_sentences", lambda message, names: dict.fromkeys(names, ""))
+    monkeypatch.setattr(evidence, "sentences_naming", lambda text, names: dict.fromkeys(names, ""))
 
     with caplog.at_level(logging.WARNING):
         teach(dsn, "zorblat")

@@ -304,7 +304,7 @@ def test_a_postgres_that_stands_still_stops_nothing_from_being_safe_soon(
                 for number in range(1, 4):
                     add(outbox, heard(number))
                     assert await eventually(lambda number=number: outbox.journaled == number)  # type: ignore[misc]
-                assert await eventually(lambda: outbox._table._connection is None)  # the write is given up
+                assert await eventually(lambda: outbox._table.connection.opened is None)  # the write is given up
                 assert outbox.is_away
             finally:
                 away.thaw()
@@ -480,7 +480,6 @@ def test_a_torn_line_is_left_out_and_all_whole_ones_are_replayed(
         {"key": "no digits"},
         {"text": None},
         {"at": "yesterday"},
-        {"is_dated": 1},
         {"scope": "alice"},
         {"scope": [["webui", "alice"]]},
         {"sequel": "of another version"},
@@ -632,7 +631,7 @@ def test_what_finds_no_room_in_the_journal_waits_in_memory(
         await outbox.write()
         assert (outbox.waiting, outbox.journaled, total(DROPPED)) == (10, 0, 0)
 
-        outbox._table._dsn = dsn
+        outbox._table.connection.dsn = dsn
         task = asyncio.create_task(outbox.run())
         assert await eventually(lambda: outbox.waiting == 0)
         task.cancel()

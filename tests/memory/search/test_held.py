@@ -499,7 +499,7 @@ def test_what_a_prompt_was_searched_with_is_the_vector_of_its_message(followed: 
             for text in (QUESTION, DATABASE):  # nobody has searched for the second
                 key = digest_of("now", 16) + digest_of(text, 16)
                 await table.insert([NewMessage(key, "agent-zero", ANN, "user", text, time.time())])
-            await table.close()
+            await table.connection.close()
         made = await at_work(
             lambda: fetch_rows("SELECT text, vector::text FROM episode JOIN episode_vector USING (id)")
         )
