@@ -21,7 +21,7 @@ from memory.db.connections import PAST, Connection, KeptConnection, chunks, colu
 from memory.db.leases import RETRY_AFTER
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.english.claims.stems import content_stems
-from memory.learning.messages import AGAIN_S, NewMessage, digest_in_scope
+from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.openings import count_openings
 from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside
 from memory.learning.statements import extract_statements, find_confirmed, insert_observations
@@ -154,7 +154,7 @@ class Learner:
         """Learn a batch in one transaction; adds the ids of its messages to ``ids``."""
         async with connection.transaction():
             await connection.execute(UNTIL_COMMIT, [Lock.VOCABULARY, [0]])
-            rows = await take_due(connection, only)
+            rows = await (await connection.execute(WAITING, [only, only, BATCH], binary=True)).fetchall()
             ids += [row[0] for row in rows]
             if rows:
                 new = await insert_seen(connection, [NewMessage.from_row(row[1:], self._cache) for row in rows])
@@ -190,12 +190,6 @@ class Learner:
         return {name: row for name in names if (row := stored.get(canonical(name))) is not None}
 
 
-async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:
-    """Return the messages that are due, the oldest first, or only one of them."""
-    cursor = await connection.execute(WAITING, [only, only, BATCH], binary=True)
-    return await cursor.fetchall()
-
-
 async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) -> list[NewMessage]:
     """Store the digests of the messages; return those that were not stored yet, and so have taught nothing."""
     by_key: dict[bytes, NewMessage] = {}
@@ -224,19 +218,19 @@ async def leave_out_forgotten(connection: Connection, messages: Sequence[NewMess
             if message.scope is None or message.scope.speaker != (agent, person) or not is_before:
                 continue
             if topic.is_in(message.text) if topic is not None else message.conversation == bytes(conversation or b""):
-                late[digest_in_scope(message.key, message.scope)] = request
+                late[message.digest] = request
     if late:
         await connection.execute(SET_ASIDE_LATE, columns(sorted(late.items()), 2))
-    resent = [digest_in_scope(one.key, one.scope) for one in messages if one.scope is not None and not one.is_dated]
+    resent = [one.digest for one in messages if one.scope is not None and not one.is_dated]
     cursor = await connection.execute(DELETED, [resent], binary=True)
     gone = late.keys() | {bytes(digest) for (digest,) in await cursor.fetchall()}
-    return [one for one in messages if one.scope is None or digest_in_scope(one.key, one.scope) not in gone]
+    return [one for one in messages if one.scope is None or one.digest not in gone]
 
 
 async def set_aside_edited(connection: Connection, messages: Iterable[NewMessage]) -> None:
     """Set aside what was in the place of these messages before their clients edited it."""
     said = {
-        digest_in_scope(message.key, message.scope): message
+        message.digest: message
         for message in messages
         if message.role == "user" and message.is_dated and message.scope is not None
     }

@@ -268,7 +268,11 @@ class Outbox:
         kept = 0
         try:
             # Masked and encoded in the thread, too: streams must not wait for thousands of messages.
-            kept = await asyncio.to_thread(self._append, orders, batch)
+            kept = await asyncio.to_thread(
+                lambda: self._journal.append(
+                    [*map(encode_order, orders), *(each.message.mask().to_line() for each in batch)]
+                )
+            )
             await self._count_journaled()
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
@@ -286,10 +290,6 @@ class Outbox:
     async def _count_journaled(self) -> None:
         self.journaled = await asyncio.to_thread(self._journal.count)
         JOURNALED.set(self.journaled)
-
-    def _append(self, orders: Sequence[ForgetOrder], batch: list[WaitingMessage]) -> int:
-        messages = [each.message.mask().to_line() for each in batch]
-        return self._journal.append([*map(encode_order, orders), *messages])
 
     def _log_journal_error(self, event: str, error: OSError) -> None:
         if self._journal_log.is_due(time.monotonic()):

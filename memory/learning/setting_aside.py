@@ -6,6 +6,7 @@ block, and over Django's."""
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
@@ -157,20 +158,11 @@ def read_wishes(messages: Sequence[Message], readings: Sequence[Reading | None],
                 unkept.update(range(index, len(messages)))
             elif request.effect is Effect.MESSAGE:
                 unkept.add(index)
-                unkept.update(_find_answers(messages, index))
+                # What follows it, up to the user's next message, answers it.
+                unkept.update(takewhile(lambda at: messages[at].role != "user", range(index + 1, len(messages))))
             if index >= answered and request.effect is not Effect.MESSAGE:
                 asking.append((index, request.effect, request.topic))
     return Wishes(unkept, asking) if unkept or asking else NO_WISHES
-
-
-def _find_answers(messages: Sequence[Message], index: int) -> list[int]:
-    """Return the indexes of what follows a message, up to the user's next one."""
-    found = []
-    for following in range(index + 1, len(messages)):
-        if messages[following].role == "user":
-            break
-        found.append(following)
-    return found
 
 
 def make_order(
