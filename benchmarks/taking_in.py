@@ -85,21 +85,20 @@ def say(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> No
     """Write them as the proxy does."""
     from django.db import connection
 
-    from memory.learning.heard import compose_row
     from memory.learning.message_table import INSERT
 
-    rows = [compose_row(heard) for heard in listen(some, answers)]
+    rows = [heard.to_row() for heard in listen(some, answers)]
     with connection.cursor() as cursor:
         cursor.execute(INSERT, [orjson.dumps(rows).decode()])
 
 
 def listen(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> Iterator[Any]:
-    from memory.learning.heard import HeardMessage
+    from memory.learning.messages import NewMessage
 
     for told in some:
         key = digest_conversation(told.conversation) + digest_conversation(f"{told.place} {told.text}")
         before = answers.get((told.conversation, told.place - 1), "")
-        yield HeardMessage(key, SPEAKER, scope(), told.role, told.text, told.at, before)
+        yield NewMessage(key, SPEAKER, scope(), told.role, told.text, told.at, before)
 
 
 def scope() -> Any:
@@ -109,7 +108,7 @@ def scope() -> Any:
 
 
 def work() -> None:
-    from memory.learning.worker import start_learning
+    from memory.learning.learner import start_learning
     from memory.search.vectors import queue
     from resolution.memories.reading import due, read_due
     from resolution.workers.observations import settle_due

@@ -61,7 +61,6 @@ def describe(found: Findings) -> str:
 async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.cache.state import Cache
     from memory.channels import Channel
-    from memory.learning.heard import compose_heard
     from memory.types import SoasRow
     from proxy.access.caller import Caller
     from proxy.config.schema import Loops
@@ -90,7 +89,7 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
             relayed=relayed,
         )  # fmt: skip
         for lesson in run.lessons:
-            episode = compose_heard(lesson.heard) if lesson.heard.role == "user" else None
+            episode = lesson.message.compose_episode() if lesson.message.role == "user" else None
             own = [episode.own.strip() or episode.text] if episode is not None else []
             stated = [one.evidence for one in lesson.statements if one.channel == Channel.USER]
             found.strange.update(what for what in (*own, *stated) if what and not is_typed(what, typed))

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
-from memory.learning.worker import start_learning
+from memory.learning.learner import start_learning
 from memory.memories.forgetting import prune_episodes
 from memory.models import Heartbeat
 from memory.notifications.delivery import deliver_due, prune_deliveries

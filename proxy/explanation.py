@@ -21,7 +21,6 @@ from memory.english.phrases import format_count, format_fact, format_triple
 from memory.english.statements.extractor import CueMatch, SpeechAct
 from memory.english.statements.refusals import find_refusals
 from memory.graph.statement import Statement
-from memory.learning.heard import compose_heard
 from memory.llm.errors import LlmError
 from memory.models import Episode
 from memory.models.graph import CHANNELS
@@ -205,7 +204,7 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
         untold=tuple(
             (refusal.sentence, refusal.why)
             for lesson in run.lessons
-            for refusal in find_refusals(lesson.heard.text, lesson.message.read.triples)
+            for refusal in find_refusals(lesson.message.text, lesson.message.read.triples)
         ),
     )
 
@@ -234,8 +233,8 @@ def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:
 
 def _compose_episode(lesson: Lesson) -> Episode | None:
     """Return the message as an unsaved row; None if it would not be kept."""
-    heard = lesson.heard
-    kept = compose_heard(heard)
+    heard = lesson.message
+    kept = heard.compose_episode()
     if heard.scope is None or kept is None:
         return None
     (agent, person), project = heard.scope
@@ -254,7 +253,7 @@ def _compose_episode(lesson: Lesson) -> Episode | None:
 
 
 def _describe_voices(lesson: Lesson) -> Iterator[tuple[str, str]]:
-    heard = lesson.heard
+    heard = lesson.message
     if heard.role not in ("user", "system"):
         return
     if heard.voice is not Voice.SHARED or heard.role == "system":
@@ -290,7 +289,7 @@ def _describe_stated(lesson: Lesson, outcomes: dict[Any, Outcome]) -> Iterator[S
         statement = known.get(triple)
         fact = format_fact(*triple[:3], is_isa=match.is_isa)
         if statement is None:
-            yield Stated(fact, match, lesson.heard.text[match.start : match.end], _explain_silence(match, lesson))
+            yield Stated(fact, match, lesson.message.text[match.start : match.end], _explain_silence(match, lesson))
             continue
         outcome = outcomes[_key_of(statement)]
         existing = format_triple(outcome.existing) if outcome.existing is not None else "another fact"

@@ -10,7 +10,8 @@ from django.apps import apps
 from django.conf import settings
 
 from memory.apps import MemoryConfig
-from memory.learning.bookkeeping import Bookkeeper
+from memory.db.write_behind import LAST_WRITE_S
+from memory.learning.asked_and_seen import AskedAndSeen
 from memory.learning.encounters import Encounters
 from memory.learning.outbox import Outbox
 from memory.learning.reader import Reader
@@ -31,7 +32,6 @@ from proxy.prompts.note_states import STANDING, NoteFollower
 from proxy.prompts.plan import Planner
 from proxy.prompts.search import PromptSearch
 from proxy.telemetry.events import Events
-from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
 
 logger = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ class Runtime:
         self.searcher = Searcher(settings.DATABASE_URL, self.cache)
         wake = partial(send_wakeup, LEARN)
         self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.find_made)
-        self.encounters = Encounters(self.cache, self.outbox.add)
-        self.bookkeeper = Bookkeeper(self.encounters, settings.DATABASE_URL)
+        self.asked_and_seen = AskedAndSeen(self.cache, settings.DATABASE_URL)
+        self.encounters = Encounters(self.cache, self.outbox.add, self.asked_and_seen.note_resent)
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.blocks = Blocks(record=self.injection_log.add)
@@ -71,7 +71,7 @@ class Runtime:
             loops=lambda: self.settings_file.rules.loops,
             prompt_search=PromptSearch(self.cache, self.blocks, self.searcher),
         )
-        self.enricher = Enricher(self.planner, self.events, self.bookkeeper.note_asked, self.outbox.forget)
+        self.enricher = Enricher(self.planner, self.events, self.asked_and_seen.note_asked, self.outbox.forget)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []
@@ -98,13 +98,13 @@ class Runtime:
     async def start(self) -> None:
         """Start all parts, and return when the cache is loaded. If Postgres is away, return without it: prompts are
         then forwarded unchanged until it is back."""
-        writers = (self.outbox, self.bookkeeper, self.events, self.injection_log)
+        writers = (self.outbox, self.asked_and_seen, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         self._tasks += [asyncio.create_task(self._load_embedder()), asyncio.create_task(self._find_worker())]
         await self.coherence.tried.wait()
         if self.cache.loaded_at is not None:
-            await self.bookkeeper.remember_seen()
+            self.encounters.remember(await self.asked_and_seen.load_seen())
         self.enricher.warm_up()
         # The cache stays: a full collection would walk through all of it while every stream waits.
         gc.collect()
@@ -117,7 +117,7 @@ class Runtime:
         await asyncio.gather(*self._tasks, return_exceptions=True)  # the last write must come, however a task ended
         await asyncio.gather(
             self.outbox.write_last(),
-            self.bookkeeper.write_last(),
+            self.asked_and_seen.write(LAST_WRITE_S),
             self.events.write(LAST_WRITE_S),
             self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),

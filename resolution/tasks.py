@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
-from memory.learning.worker import start_learning
+from memory.learning.learner import start_learning
 from memory.log_throttle import LogThrottle
 from memory.tasks import embed
 from resolution.consolidation import night, upgrading

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.learning.heard import HeardMessage, decode, encode
 from memory.learning.journal import Journal
+from memory.learning.messages import NewMessage
 from memory.memories.scope import Scope, Speaker
 from memory.models import PendingEmbedding
 from memory.secrets.known import KnownSecret
@@ -41,7 +42,7 @@ VALUES = {
     "_varchar": [SECRET],
     "jsonb": json.dumps({SECRET: ["is", {"it": WORD}], "count": 42}),
 }
-HEARD = HeardMessage(
+HEARD = NewMessage(
     b"x" * 32, "dobby", Scope(Speaker("webui", WORD)), "user", f"{SECRET} is a repo", 1.8e9, before=f"Say {SECRET}?"
 )
 
@@ -180,8 +181,8 @@ def test_a_word_of_the_dictionary_stays_one() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
-    other, torn = HEARD._replace(scope=None, text="zorblat is a repo", before=""), encode(HEARD)[:-9]
-    journal.append([encode(HEARD), encode(other), torn])
+    other, torn = replace(HEARD, scope=None, text="zorblat is a repo", before=""), HEARD.to_line()[:-9]
+    journal.append([HEARD.to_line(), other.to_line(), torn])
     [path] = journal.files()
 
     with pytest.raises(CommandError, match="1 journal could not be looked at"):
@@ -190,10 +191,10 @@ def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
     assert "journals: 2" in redact(SECRET)
 
     [first, second, last] = path.read_bytes().splitlines()
-    assert decode(first) == HEARD._replace(
-        scope=Scope(Speaker("webui", "[secret]")), text="[secret] is a repo", before="Say [secret]?"
+    assert NewMessage.from_line(first) == replace(
+        HEARD, scope=Scope(Speaker("webui", "[secret]")), text="[secret] is a repo", before="Say [secret]?"
     )
-    assert decode(second) == other
+    assert NewMessage.from_line(second) == other
     assert WORD.encode() not in last.lower()
     assert (path.stat().st_mode & 0o777, list(path.parent.iterdir())) == (0o600, [path])
 

@@ -1,8 +1,9 @@
 """The server's own connections to Postgres, which, unlike Django's, never block the event loop; and functions around
 connections."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -11,9 +12,12 @@ from django.db import InterfaceError, OperationalError, connection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
+logger = logging.getLogger(__name__)
+
 Connection = psycopg.AsyncConnection[TupleRow]
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CONNECT_S = 5
 # SQL for a time in seconds since the epoch, by this machine's clock; a time that it has put into the future becomes
@@ -42,6 +46,26 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
         # The connection's own context commits first, or rolls back: an error or a second cancellation there would leave
         # it open.
         await opened.close()
+
+
+class KeptConnection:
+    """A connection that is opened on demand, and again after it was lost."""
+
+    def __init__(self, dsn: str, name: str) -> None:
+        self.dsn = dsn
+        self._name = name
+        self.opened: Connection | None = None
+        self._lifetime = AsyncExitStack()
+
+    async def get(self) -> Connection:
+        if self.opened is None or self.opened.closed:
+            self.opened = await self._lifetime.enter_async_context(open_connection(self.dsn, self._name))
+        return self.opened
+
+    async def close(self) -> None:
+        self.opened = None
+        with suppress(psycopg.Error, OSError):
+            await self._lifetime.aclose()
 
 
 def connect(dsn: str, name: str) -> psycopg.Connection[TupleRow]:
@@ -80,6 +104,25 @@ def raise_if_away(error: Exception) -> None:
         is_full = isinstance(error.__cause__, psycopg.errors.DiskFull)
         if is_full or not connection.is_usable():
             raise error
+
+
+async def insert_in_parts(
+    rows: Sequence[Item], insert: Callable[[Sequence[Item]], Awaitable[Result]], table: str
+) -> tuple[list[Result], int]:
+    """Insert rows. If Postgres refuses a batch, it is halved until the bad rows are found. Returns the results of the
+    parts, and how many rows were refused."""
+    # No transaction around the halves: what was taken stays.
+    try:
+        return [await insert(rows)], 0
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.CardinalityViolation) as error:
+        if len(rows) == 1:
+            # Postgres's error may quote what was said.
+            logger.warning("rows.refused", extra={"table": table, "error": first_line(error).partition('"')[0]})
+            return [], 1
+    middle = len(rows) // 2
+    first, refused = await insert_in_parts(rows[:middle], insert, table)
+    second, others = await insert_in_parts(rows[middle:], insert, table)
+    return first + second, refused + others
 
 
 def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:

@@ -3,9 +3,9 @@
 A message counts once. It is identified by the digests of its conversation's opening and of its own role and text."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from memory import request_ids
 from memory.attribution.client_names import GROUP
 from memory.cache.state import Cache
 from memory.graph.saliency import DAY
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.reader import Reading, digest_message, readable_length, unwrap_message, unwrap_readable
 from memory.memories.scope import Scope
 from memory.timing import FirstSeenClock
@@ -27,15 +27,13 @@ ANSWER_MAX: Final = 400  # characters, with its envelope, of an answer that the 
 ASKING_MAX: Final = 8_000  # characters of a model's message that is searched for its question
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
-RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
-AGAIN_S: Final = 600  # seconds: a message that ends its request and was last seen longer ago is said again
 
 
 class MetMessage(NamedTuple):
     """A message to be learned from. ``names``: the known words that it counts, once a conversation; ``characters``: its
     length, as far as it is read; ``is_first``: its conversation has not had it; ``seen_at``: when it was last noted."""
 
-    heard: HeardMessage
+    heard: NewMessage
     names: frozenset[str]
     characters: int
     is_first: bool
@@ -66,11 +64,12 @@ class Encounter:
 
 @dataclass(slots=True)
 class Encounters:
-    """Recognises new messages; ``add`` receives those to be learned from."""
+    """Recognises new messages; ``add`` receives those to be learned from, ``note_resent`` the keys of messages that are
+    resent after a day."""
 
     cache: Cache
-    add: Callable[[HeardMessage], None] = lambda message: None
-    resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
+    add: Callable[[NewMessage], None] = lambda message: None
+    note_resent: Callable[[bytes, float], None] = lambda key, now: None
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
     _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
     _unkept: dict[bytes, None] = field(default_factory=dict)  # by key
@@ -134,7 +133,7 @@ class Encounters:
             if seen_at is None or (is_dated and is_unkept):
                 is_whole = reading is not None and not reading.is_cut
                 said = reading if reading is not None and is_whole else unwrap_readable(self.cache, message)
-                heard = HeardMessage(
+                heard = NewMessage(
                     key,
                     agent,
                     whose,
@@ -167,11 +166,12 @@ class Encounters:
         """Hand over the new messages, count the words that they name, and note what was met."""
         for key in found.unkept:
             _remember(self._unkept, key, None)
-        self.resent.extend((key, found.now) for key in found.resent)
+        for key in found.resent:
+            self.note_resent(key, found.now)
         for message in found.messages:
             if message.is_first and self._seen.get(message.heard.key) != message.seen_at:
                 continue  # another prompt with it was noted since
-            heard = message.heard._replace(at=self._clock.date(message.characters, found.now))
+            heard = replace(message.heard, at=self._clock.date(message.characters, found.now))
             if heard.text.strip():
                 self.add(heard)
             if heard.scope is not None:
@@ -189,7 +189,7 @@ class Encounters:
         if key in self._seen or not said.text.strip():
             return
         at = self._clock.date(len(said.text), now)
-        self.add(HeardMessage(key, agent, scope, said.role, said.text, at, request=request_ids.current()))
+        self.add(NewMessage(key, agent, scope, said.role, said.text, at, request=request_ids.current()))
         _remember(self._seen, key, at)
         if scope is not None:
             _remember(self._kept, hash((scope, key)), None)

@@ -4,35 +4,39 @@ messages came."""
 
 import asyncio
 import logging
+import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from functools import cache
 from typing import Any, Final
 
 import psycopg
+from django.apps import apps
+from django.conf import settings
 
+from memory.apps import MemoryConfig
 from memory.attribution.forget_requests import Topic, TopicKind
 from memory.cache.loader import SOAS, all_rows
 from memory.cache.state import Cache
-from memory.db.claims import RETRY_AFTER
-from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
+from memory.db.connections import PAST, Connection, KeptConnection, chunks, columns, first_line, is_lost
+from memory.db.leases import RETRY_AFTER
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.english.claims.stems import content_stems
-from memory.learning.encounters import AGAIN_S
-from memory.learning.extraction import NewMessage, extract_statements, find_confirmed
-from memory.learning.heard import HeardMessage, digest_heard
-from memory.learning.observations import insert_observations
+from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.openings import count_openings
 from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside
+from memory.learning.statements import extract_statements, find_confirmed, insert_observations
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
-from memory.memories.scope import Scope, Speaker
-from memory.questions import snippet_store, unexplained
+from memory.memories.scope import Speaker
+from memory.questions import evidence, unexplained
 from memory.types import SoasRow, TripleIds
-from memory.voice import Voice
 
 logger = logging.getLogger(__name__)
 
 BATCH: Final = 50  # messages per transaction
 ERROR_MAX: Final = 1_000  # characters
+LOAD_S: Final = 5.0  # how long a task waits for the graph; the next one finds it loaded
+LEARN_S: Final = 60.0  # how long a task waits for the learner, which continues by itself
+STOP_S: Final = 2.0
 
 WAITING: Final = """
     SELECT id, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8, voice,
@@ -92,10 +96,8 @@ class Learner:
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self._cache = cache
-        self._dsn = dsn
         self._vocabulary = VocabularyWriter(cache)
-        self._connection: Connection | None = None
-        self._lifetime = AsyncExitStack()
+        self._connection = KeptConnection(dsn, "learning")
         self._learning = asyncio.Lock()
         self._is_wanted = False
 
@@ -110,7 +112,7 @@ class Learner:
         count = 0
         async with self._learning:
             try:
-                connection = await self._connect()
+                connection = await self._connection.get()
                 while self._is_wanted:
                     self._is_wanted = False
                     while found := await self._learn_batch(connection):
@@ -121,14 +123,7 @@ class Learner:
         return count
 
     async def close(self) -> None:
-        self._connection = None
-        with suppress(psycopg.Error, OSError):
-            await self._lifetime.aclose()
-
-    async def _connect(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "learning"))
-        return self._connection
+        await self._connection.close()
 
     async def _learn_batch(self, connection: Connection) -> int:
         """Learn a batch; return how many messages were dealt with. Those that cannot be learned from are put off."""
@@ -159,10 +154,10 @@ class Learner:
         """Learn a batch in one transaction; adds the ids of its messages to ``ids``."""
         async with connection.transaction():
             await connection.execute(UNTIL_COMMIT, [Lock.VOCABULARY, [0]])
-            rows = await take_due(connection, only)
+            rows = await (await connection.execute(WAITING, [only, only, BATCH], binary=True)).fetchall()
             ids += [row[0] for row in rows]
             if rows:
-                new = await insert_seen(connection, [read_row(self._cache, *row[1:]) for row in rows])
+                new = await insert_seen(connection, [NewMessage.from_row(row[1:], self._cache) for row in rows])
                 new = await leave_out_forgotten(connection, new)
                 await set_aside_edited(connection, new)
                 await count_openings(connection, new)
@@ -180,7 +175,7 @@ class Learner:
         if statements := [statement for message in new for statement in extract_statements(cache, message)]:
             await insert_observations(connection, statements)
         # Before the concepts are handed over: a worker may ask about one as soon as its row exists.
-        await snippet_store.store_snippets(connection, cache, new, rows)
+        await evidence.store_snippets(connection, cache, new, rows)
         await unexplained.hand_over(connection, cache, new, rows)
         await confirm(connection, {triple: message.at for message in new for triple in find_confirmed(cache, message)})
 
@@ -193,24 +188,6 @@ class Learner:
             for row_id, token, *facts in await all_rows(connection, SOAS + "WHERE token = ANY(%s)", some):
                 stored[token] = SoasRow(row_id, *facts)
         return {name: row for name in names if (row := stored.get(canonical(name))) is not None}
-
-
-def read_row(
-    cache: Cache, key: bytes, agent: str, speaker: str, person: str, project: int | None, role: str,
-    text: str, at: float, voice: str, is_dated: bool, request: str, ends_request: bool,
-) -> NewMessage:  # fmt: skip
-    scope = Scope(Speaker(speaker, person), project) if speaker else None
-    heard = HeardMessage(
-        key, agent, scope, role, text, at, voice=Voice(voice), is_dated=is_dated, request=request,
-        ends_request=ends_request,
-    )  # fmt: skip
-    return NewMessage.of(cache, heard)
-
-
-async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:
-    """Return the messages that are due, the oldest first, or only one of them."""
-    cursor = await connection.execute(WAITING, [only, only, BATCH], binary=True)
-    return await cursor.fetchall()
 
 
 async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) -> list[NewMessage]:
@@ -241,19 +218,19 @@ async def leave_out_forgotten(connection: Connection, messages: Sequence[NewMess
             if message.scope is None or message.scope.speaker != (agent, person) or not is_before:
                 continue
             if topic.is_in(message.text) if topic is not None else message.conversation == bytes(conversation or b""):
-                late[digest_heard(message.key, message.scope)] = request
+                late[message.digest] = request
     if late:
         await connection.execute(SET_ASIDE_LATE, columns(sorted(late.items()), 2))
-    resent = [digest_heard(one.key, one.scope) for one in messages if one.scope is not None and not one.is_dated]
+    resent = [one.digest for one in messages if one.scope is not None and not one.is_dated]
     cursor = await connection.execute(DELETED, [resent], binary=True)
     gone = late.keys() | {bytes(digest) for (digest,) in await cursor.fetchall()}
-    return [one for one in messages if one.scope is None or digest_heard(one.key, one.scope) not in gone]
+    return [one for one in messages if one.scope is None or one.digest not in gone]
 
 
 async def set_aside_edited(connection: Connection, messages: Iterable[NewMessage]) -> None:
     """Set aside what was in the place of these messages before their clients edited it."""
     said = {
-        digest_heard(message.key, message.scope): message
+        message.digest: message
         for message in messages
         if message.role == "user" and message.is_dated and message.scope is not None
     }
@@ -277,3 +254,46 @@ async def confirm(connection: Connection, confirmed: Mapping[TripleIds, float]) 
     rows: Collection[tuple[Any, ...]] = [(*triple, at) for triple, at in sorted(confirmed.items())]
     for some in chunks(rows, WORDS_A_STATEMENT):
         await connection.execute(CONFIRM, columns(some, 4))
+
+
+class LearningLoop:
+    """The learner of a worker process, on an event loop of its own that keeps the process's copy of the graph in step.
+    Its thread ends with the process, or on ``stop``."""
+
+    def __init__(self) -> None:
+        app = apps.get_app_config("memory")
+        assert isinstance(app, MemoryConfig)
+        self._coherence = app.coherence
+        self._learner = Learner(app.cache, settings.DATABASE_URL)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
+        self._thread.start()
+
+    def learn(self) -> int:
+        """Learn from what is due, and return from how many messages. Blocks.
+
+        Raises psycopg.Error or OSError if Postgres is away, TimeoutError if it takes too long."""
+        return asyncio.run_coroutine_threadsafe(self._learn(), self._loop).result(LEARN_S)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._following = self._loop.create_task(self._coherence.run())
+        self._loop.run_forever()
+
+    async def _learn(self) -> int:
+        cache = self._coherence.cache
+        async with asyncio.timeout(LOAD_S):
+            while cache.loaded_at is None:
+                self._coherence.tried.clear()
+                await self._coherence.tried.wait()
+        return await self._learner.learn()
+
+
+@cache
+def start_learning() -> LearningLoop:
+    """Return the learning loop of this process."""
+    return LearningLoop()

@@ -4,25 +4,27 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 import psycopg
 
-from memory.db.connections import PAST, Connection, columns, first_line, open_connection
-from memory.learning.encounters import AGAIN_S
-from memory.learning.heard import FindVector, HeardMessage, compose_row
+from memory.db.connections import PAST, Connection, KeptConnection, columns, insert_in_parts
+from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
 from memory.search.lexemes import LEXEMES
 from memory.search.vectors.schema import write_vector
 
 logger = logging.getLogger(__name__)
 
+# Returns, for what a message says itself, the vector that it was searched with, and the id of its embedder.
+FindVector = Callable[[str], tuple[int, Sequence[float]] | None]
+
 WRITE_S: Final = 10.0  # per batch, timeout for a Postgres that hangs
 HANG_UP_S: Final = 0.5  # for libpq to notice that its connection is gone
-INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loop, in less than a millisecond
 
 # A message that was seen teaches nothing again. Not kept as episodes: those that exist, those that were forgotten, and
 # those that were in a conversation before keeping was requested.
@@ -103,12 +105,10 @@ class MessageTable:
     """Inserts one batch at a time. The connection is opened on demand, and again after it was lost."""
 
     def __init__(self, dsn: str, find_vector: FindVector = lambda text: None) -> None:
-        self._dsn = dsn
+        self.connection = KeptConnection(dsn, "messages")
         self._find_vector = find_vector
-        self._connection: Connection | None = None
-        self._lifetime = AsyncExitStack()
 
-    async def insert(self, batch: Sequence[HeardMessage]) -> Stored:
+    async def insert(self, batch: Sequence[NewMessage]) -> Stored:
         """Insert a batch. Existing messages stay as they are; what the tables refuse is logged and left out. An empty
         batch tests whether they accept any.
 
@@ -126,33 +126,25 @@ class MessageTable:
         """Carry out a request to forget; workers do the rest. Raises psycopg.Error or OSError."""
         try:
             async with asyncio.timeout(WRITE_S):
-                await run_on(await self._connect(), set_aside(order))
+                await run_on(await self.connection.get(), set_aside(order))
         except BaseException:
-            await self.close()
+            await self.connection.close()
             raise
         return Stored(new=1)
 
-    async def close(self) -> None:
-        self._connection = None
-        with suppress(psycopg.Error, OSError):
-            await self._lifetime.aclose()
-
-    async def _insert(self, batch: Sequence[HeardMessage]) -> Stored:
-        rows, failed = await compose_rows(batch)
+    async def _insert(self, batch: Sequence[NewMessage]) -> Stored:
+        # In a thread: streams must not wait for a long message.
+        rows, failed = await asyncio.to_thread(compose_rows, batch)
         try:
-            connection = await self._connect()
-            stored = await insert(connection, rows)
+            connection = await self.connection.get()
+            parts, refused = await insert_in_parts(rows, partial(_insert_rows, connection), "heard_message")
+            stored = sum(parts, Stored(refused=failed + refused))
             if stored.of_users:
                 await self._store_vectors(connection, rows)
-            return stored._replace(refused=stored.refused + failed)
+            return stored
         except BaseException:
-            await self.close()
+            await self.connection.close()
             raise
-
-    async def _connect(self) -> Connection:
-        if self._connection is None:
-            self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "messages"))
-        return self._connection
 
     async def _store_vectors(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         found = []
@@ -172,43 +164,27 @@ class MessageTable:
             return
         # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs. Once the
         # socket is shut down, everything that waits on it fails at once.
-        if self._connection is not None:
-            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+        if (opened := self.connection.opened) is not None:
+            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as line:
                 line.shutdown(socket.SHUT_RDWR)
             await asyncio.wait({work}, timeout=HANG_UP_S)
         work.cancel()
         await asyncio.wait({work})
 
 
-async def compose_rows(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows, and how many messages none could be made of. Runs in a thread if that takes longer than streams
-    may wait."""
-    is_long = sum(len(heard.text) for heard in batch) > INLINE_CHARACTERS
-    return await asyncio.to_thread(_compose, batch) if is_long else _compose(batch)
-
-
-def _compose(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
+def compose_rows(batch: Sequence[NewMessage]) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows, and how many messages none could be made of."""
     rows, failed = [], 0
     for heard in batch:
         try:
-            rows.append(compose_row(heard))
+            rows.append(heard.to_row())
         except Exception:  # one bad message must not keep the others from being stored
             failed += 1
-            logger.exception("message.failed", extra={"characters": len(heard.text)})
+            logger.exception("message.failed")
     return rows, failed
 
 
-async def insert(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
-    """Insert the rows. If Postgres refuses a batch, it is halved until the bad rows are found."""
-    # No transaction around the halves: each commits by itself, and what was taken stays.
-    try:
-        cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
-        new, episodes, of_users = await cursor.fetchone() or (0, 0, 0)
-        return Stored(new, 0, episodes, of_users)
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
-        if len(rows) == 1:
-            # Postgres's error may quote what was said.
-            logger.warning("message.refused", extra={"error": first_line(error).partition('"')[0]})
-            return Stored(refused=1)
-    middle = len(rows) // 2
-    return await insert(connection, rows[:middle]) + await insert(connection, rows[middle:])
+async def _insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
+    cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
+    new, episodes, of_users = await cursor.fetchone() or (0, 0, 0)
+    return Stored(new, 0, episodes, of_users)

@@ -8,7 +8,7 @@ import orjson
 
 from memory.attribution.templates import find_openings
 from memory.db.connections import Connection
-from memory.learning.extraction import NewMessage
+from memory.learning.messages import NewMessage
 from memory.models.messages import CONVERSATION_BYTES
 
 COUNT: Final = """

@@ -8,24 +8,27 @@ twice is stored once. Messages that find no room anywhere are counted in ``DROPP
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import psycopg
 
 from memory.db.connections import first_line
-from memory.learning.buffer import Backlog, WaitingMessage
-from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
-from memory.learning.message_table import MessageTable, Stored
+from memory.learning.message_table import FindVector, MessageTable, Stored
+from memory.learning.messages import NewMessage
 from memory.learning.setting_aside import ForgetOrder, decode_order, encode_order
 from memory.learning.wakeup import Waker
 from memory.log_throttle import LogThrottle
 from memory.metrics import Counter, Gauge
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 GATHER_S = 0.03  # messages that come within this time are written together
 SAFE_S = 0.3  # how long a message waits for Postgres before it goes to the journal
@@ -35,6 +38,8 @@ LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 200  # messages per write
 JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
+WAITING_MAX = 50_000  # messages in memory
+WAITING_MAX_BYTES = 64_000_000  # roughly
 
 DROPPED = Counter("festinger_dropped_messages", "New messages that were lost")
 EPISODES = Counter("festinger_stored_episodes", "Messages that were kept as episodes")
@@ -50,12 +55,58 @@ JOURNALED = Gauge(
 )
 
 
-class Copied(NamedTuple):
-    """The result of copying a journal: its messages, torn lines, and whether the file could be read to its end."""
+class WaitingMessage(NamedTuple):
+    message: NewMessage
+    since: float  # seconds, by the monotonic clock
 
-    stored: Stored
-    unreadable: int
-    is_whole: bool = True
+
+class Backlog:
+    """Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
+
+    def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
+        self._queue: deque[WaitingMessage] = deque()
+        self._bytes = 0
+        self._count_max = count_max
+        self._bytes_max = bytes_max
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def waits_since(self) -> float:
+        """Return since when the oldest waits; infinite if none does."""
+        return self._queue[0].since if self._queue else float("inf")
+
+    def add(self, message: NewMessage, now: float) -> int:
+        """Add a message; return how many of the oldest had to be dropped."""
+        self._queue.append(WaitingMessage(message, now))
+        self._bytes += message.size
+        return self._trim()
+
+    def take(self, count: int) -> list[WaitingMessage]:
+        """Take the oldest messages, at most ``count``."""
+        return [self._pop() for _ in range(min(count, len(self._queue)))]
+
+    def put_back(self, oldest: Sequence[WaitingMessage]) -> int:
+        """Put back what was taken last, as the oldest. Returns how many of the oldest had to be dropped."""
+        self._queue.extendleft(reversed(oldest))
+        self._bytes += sum(waiting.message.size for waiting in oldest)
+        return self._trim()
+
+    def _pop(self) -> WaitingMessage:
+        waiting = self._queue.popleft()
+        self._bytes -= waiting.message.size
+        return waiting
+
+    def _trim(self) -> int:
+        gone = 0
+        while len(self._queue) > self._count_max or self._bytes > self._bytes_max:
+            self._pop()
+            gone += 1
+        return gone
+
+
+class UnreadableJournal(Exception):
+    """The disk does not give a journal. It is tried again."""
 
 
 class Outbox:
@@ -66,6 +117,7 @@ class Outbox:
         self, dsn: str, journal_folder: Path, wake: Callable[[], None], find_vector: FindVector = lambda text: None
     ) -> None:
         self.journaled = 0  # messages in all journals of the home
+        self.is_away = False  # Postgres did not take the last batch, or not in time
         self._table = MessageTable(dsn, find_vector)
         self._replayed_to = MessageTable(dsn)
         self._journal = Journal(journal_folder)
@@ -76,7 +128,7 @@ class Outbox:
         self._wanted = asyncio.Event()
         self._replay_wanted = asyncio.Event()
         self._writing = asyncio.Lock()
-        self._absence: asyncio.Task[None] | None = None  # of Postgres: ends when it is back
+        self._late: asyncio.Task[Stored] | None = None  # the write that took too long; its batch goes to the journal
         self._drop_log = LogThrottle(LOGGED_EVERY_S)
         self._journal_log = LogThrottle(LOGGED_EVERY_S)
 
@@ -85,11 +137,7 @@ class Outbox:
         """The number of messages that are neither in the table nor in a journal yet, as far as is known."""
         return len(self._backlog) + len(self._in_hand) + len(self._orders)
 
-    @property
-    def is_away(self) -> bool:
-        return self._absence is not None and not self._absence.done()
-
-    def add(self, message: HeardMessage) -> None:
+    def add(self, message: NewMessage) -> None:
         """Add a message. Call it on the event loop's thread. Never blocks."""
         if dropped := self._backlog.add(message, time.monotonic()):
             self._count_dropped(dropped, "no room")
@@ -163,63 +211,47 @@ class Outbox:
     async def _set_aside(self) -> None:
         """Carry out one request to forget. If Postgres is away, it goes to the journal."""
         order = self._orders[0]
-        working = asyncio.create_task(self._table.set_aside(order))
-        await asyncio.wait({working})
-        error = working.exception()
-        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)):
-            self._absence = asyncio.create_task(self._wait_for_return(working))
-            logger.warning("messages.not_written", extra={"error": first_line(error)})
+        try:
+            stored = await self._table.set_aside(order)
+        except (psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
+            self._begin_absence(error)
             return
-        self._orders.remove(order)
-        if error is None:
-            self._note(working.result())
-        else:
+        except Exception as error:
             # Without a traceback: Postgres's error may quote what is to be forgotten.
             logger.error("forgetting.failed", extra={"error": type(error).__name__, "request": order.request})
+        else:
+            self._note(stored)
+        self._orders.remove(order)
 
     async def _to_table(self) -> None:
         """Write one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
         batch = self._take(BATCH)
         writing = asyncio.create_task(self._table.insert([waiting.message for waiting in batch]))
-        try:
-            await asyncio.wait({writing}, timeout=SAFE_S)
-        except BaseException:
-            self._put_back(batch)
-            raise
+        await asyncio.wait({writing}, timeout=SAFE_S)
         error = writing.exception() if writing.done() else TimeoutError(f"no answer within {SAFE_S:g} s")
-        if error is None:
-            self._in_hand = []
-            self._note(writing.result())
-        elif isinstance(error, (psycopg.Error, OSError)):
+        if isinstance(error, (psycopg.Error, OSError)):
             self._put_back(batch)
-            self._absence = asyncio.create_task(self._wait_for_return(writing))
-            logger.warning("messages.not_written", extra={"error": first_line(error)})
+            self._begin_absence(error, None if writing.done() else writing)
+            return
+        self._in_hand = []
+        if error is None:
+            self._note(writing.result())
         else:  # the next batch must be written, whatever went wrong with this one
-            self._in_hand = []
             self._count_dropped(len(batch), first_line(error))
             logger.error("messages.failed", exc_info=error)
 
-    async def _wait_for_return(self, late: asyncio.Task[Stored]) -> None:
-        """Return when Postgres takes messages again. ``late`` is the write that took too long; its batch is in the
-        journal by now."""
-        # The late write is awaited, not cancelled: if it fails or succeeds, Postgres has answered.
-        failures = 0
-        trying = late
-        while True:
-            try:
-                await asyncio.wait({trying})
-            except asyncio.CancelledError:
-                trying.cancel()
-                await asyncio.wait({trying})
-                raise
-            if trying.exception() is None:
-                break
-            await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
-            failures += 1
-            trying = asyncio.create_task(self._table.insert([]))
-        if trying is late:  # it did arrive, beside its copy in the journal
-            self._note(late.result())
+    def _begin_absence(self, error: BaseException, late: asyncio.Task[Stored] | None = None) -> None:
+        self.is_away, self._late = True, late
         self._replay_wanted.set()
+        logger.warning("messages.not_written", extra={"error": first_line(error)})
+
+    async def _end_absence(self) -> None:
+        """Return when Postgres takes messages. Raises psycopg.Error or OSError if it does not."""
+        # The late write is awaited, not cancelled: if it fails or succeeds, Postgres has answered. What it wrote is
+        # there beside its copy in the journal.
+        late, self._late = self._late, None
+        self._note(await (late or self._table.insert([])))
+        self.is_away = False
         self._wanted.set()
 
     def _note(self, stored: Stored) -> None:
@@ -236,7 +268,11 @@ class Outbox:
         kept = 0
         try:
             # Masked and encoded in the thread, too: streams must not wait for thousands of messages.
-            kept = await asyncio.to_thread(self._append, orders, batch)
+            kept = await asyncio.to_thread(
+                lambda: self._journal.append(
+                    [*map(encode_order, orders), *(each.message.mask().to_line() for each in batch)]
+                )
+            )
             await self._count_journaled()
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
@@ -255,82 +291,81 @@ class Outbox:
         self.journaled = await asyncio.to_thread(self._journal.count)
         JOURNALED.set(self.journaled)
 
-    def _append(self, orders: Sequence[ForgetOrder], batch: list[WaitingMessage]) -> int:
-        messages = [encode(mask_message(each.message)) for each in batch]
-        return self._journal.append([*map(encode_order, orders), *messages])
-
     def _log_journal_error(self, event: str, error: OSError) -> None:
         if self._journal_log.is_due(time.monotonic()):
             logger.error(event, extra={"error": str(error)})
 
     async def _replay_on(self) -> None:
+        """Replay journals whenever Postgres is there; while it is away, look when it is back."""
+        failures = 0
         while True:
             try:
+                if self.is_away:
+                    await self._end_absence()
                 await self._replay()
+                failures = 0
             except (psycopg.Error, OSError) as error:
-                logger.warning("journal.not_replayed", extra={"error": first_line(error)})
+                failures += 1
+                if not self.is_away:
+                    logger.warning("journal.not_replayed", extra={"error": first_line(error)})
             except Exception:  # the next replay must come, whatever went wrong in this one
                 logger.exception("journal.failed")
+            pause = RETRY_S[min(failures, len(RETRY_S)) - 1] if self.is_away else REPLAY_S
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._replay_wanted.wait(), REPLAY_S)
+                await asyncio.wait_for(self._replay_wanted.wait(), pause)
             self._replay_wanted.clear()
 
     async def _replay(self) -> None:
-        """Replay all journals that no other process holds, unless Postgres is away."""
+        """Replay all journals that no other process holds."""
         try:
-            if not self.is_away:
-                await asyncio.to_thread(self._journal.seal)
-                for path in await asyncio.to_thread(self._journal.files):
+            await asyncio.to_thread(self._journal.seal)
+            for path in await asyncio.to_thread(self._journal.files):
+                with suppress(UnreadableJournal):  # the others can be replayed
                     await self._replay_one(path)
         finally:
-            await self._replayed_to.close()
+            await self._replayed_to.connection.close()
             await self._count_journaled()
 
     async def _replay_one(self, path: Path) -> None:
-        try:
-            file = await asyncio.to_thread(claim, path)
-        except OSError as error:  # the others can be replayed
-            self._log_journal_error("journal.not_read", error)
+        file = await self._read(partial(claim, path))
+        if file is None:
             return
-        if file is not None:
-            with file:
-                copied = await self._copy(file)
-                if copied.is_whole:
-                    # Only once all of it is in the table: a message that is replayed twice is stored once.
-                    await asyncio.to_thread(path.unlink, missing_ok=True)
-            self._count_dropped(copied.unreadable, "unreadable")
-            logger.info(
-                "journal.replayed",
-                extra={"file": path.name, "new": copied.stored.new, "unreadable": copied.unreadable},
-            )
+        new = unreadable = 0
+        with file:
+            while lines := await self._read(partial(next_lines, file, BATCH)):
+                stored, torn = await self._replay_lines(lines)
+                self._note(stored)
+                new, unreadable = new + stored.new, unreadable + torn
+            # Only once all of it is in the table: a message that is replayed twice is stored once.
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+        self._count_dropped(unreadable, "unreadable")
+        logger.info("journal.replayed", extra={"file": path.name, "new": new, "unreadable": unreadable})
 
-    async def _copy(self, file: BinaryIO) -> Copied:
-        stored, unreadable = Stored(), 0
-        while True:
-            try:
-                lines = await asyncio.to_thread(next_lines, file, BATCH)
-            except OSError as error:  # of the disk: it is tried again, after the following files
-                self._log_journal_error("journal.not_read", error)
-                return Copied(stored, unreadable, is_whole=False)
-            if not lines:
-                return Copied(stored, unreadable)
-            found: list[HeardMessage] = []
-            for line in lines:
-                if (order := decode_order(line)) is not None:
-                    # In the order in which they came: only what was said before is set aside.
-                    stored += await self._replayed_to.insert(found) + await self._replayed_to.set_aside(order)
-                    found = []
-                elif (one := decode(line)) is not None:
-                    found.append(one)
-                else:
-                    unreadable += 1
-            stored += await self._replayed_to.insert(found)
-            self._note(stored)
+    async def _replay_lines(self, lines: Sequence[bytes]) -> tuple[Stored, int]:
+        """Return what was stored, and how many lines were unreadable."""
+        stored, unreadable, found = Stored(), 0, list[NewMessage]()
+        for line in lines:
+            if (order := decode_order(line)) is not None:
+                # In the order in which they came: only what was said before is set aside.
+                stored += await self._replayed_to.insert(found) + await self._replayed_to.set_aside(order)
+                found = []
+            elif (one := NewMessage.from_line(line)) is not None:
+                found.append(one)
+            else:
+                unreadable += 1
+        return stored + await self._replayed_to.insert(found), unreadable
+
+    async def _read(self, read: Callable[[], Result]) -> Result:
+        try:
+            return await asyncio.to_thread(read)
+        except OSError as error:
+            self._log_journal_error("journal.not_read", error)
+            raise UnreadableJournal from error
 
     async def _close(self) -> None:
-        if self._absence is not None:
-            self._absence.cancel()
-            await asyncio.wait({self._absence})
-        await self._table.close()
+        if self._late is not None:
+            self._late.cancel()
+            await asyncio.wait({self._late})
+        await self._table.connection.close()
         await asyncio.to_thread(self._journal.seal)
         self._waker.close()

@@ -1,4 +1,4 @@
-"""Reads a message: the words it names and the facts it states."""
+"""Reads messages: the words that they name and the facts that they state."""
 
 import re
 import time
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from sys import getsizeof
-from typing import NamedTuple
 
 from memory import bounds
 from memory.attribution.envelopes import remove_client_parts, shows_tools, unwrap
@@ -47,11 +46,34 @@ ENVELOPE_MAX = 500_000
 
 _PIECES = re.compile(r"[^\W_]+")
 
+MessageKey = tuple[str, int, int]  # identifies a message within this process
+
 # Statements of one message that are read, whoever they are by: two milliseconds for ten of them.
 MATCHES_MAX = 100
 TOO_MANY_STATEMENTS = bounds.define(
     "statements", f"messages with more statements than the {STATEMENTS_MAX} that are learned of one"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class FullReading:
+    """Everything that one message says.
+
+    - ``names``: can be recalled or asked about: all but common words that nothing is known of.
+    - ``parts``: names that occur only within a compound, which is a word of its own.
+    - ``emphasised``: the words written as a name or within one.
+    - ``spoken``: unknown names that somebody may be asked about, each as it is written.
+    """
+
+    words: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    emphasised: frozenset[str] = frozenset()
+    spoken: dict[str, str] = field(default_factory=dict)
+    triples: tuple[CueMatch, ...] = ()
+
+
+UNREAD = FullReading()
 
 
 @dataclass(slots=True)
@@ -66,18 +88,18 @@ class Reading:
     edition: int  # the cache's, when ``names`` were separated from ordinary words
     risen: int = 0  # how many words had become salient by then
     loaded_at: float | None = None  # the cache's, at that time
-    names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
-    parts: frozenset[str] = frozenset()  # names that occur only within a compound, which is a word of its own
-    emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    names: frozenset[str] = frozenset()  # these three as in a FullReading
+    parts: frozenset[str] = frozenset()
+    emphasised: frozenset[str] = frozenset()
     is_cut: bool = False  # the message continues where the text ends, because that would take too long to read
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     has_secrets: bool | None = None  # None: not looked for yet
-    spoken: dict[str, str] | None = None  # as in a ReadMessage; None: not looked for yet
+    spoken: dict[str, str] | None = None  # as in a FullReading; None: not looked for yet
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     unstated: frozenset[str] = frozenset()  # names about which it states nothing
     requests: tuple[ForgetRequest, ...] = ()  # to forget, or not to remember; their sentences are not in the text
     size: int = READING_BYTES  # bytes, roughly
-    use: "MemoryUse | None" = None  # of the reader that remembers it
+    reader: "Reader | None" = None  # that remembers it
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
@@ -92,8 +114,8 @@ class Reading:
         self.size = (
             READING_BYTES + words + sum(map(getsizeof, (self.text, *sets))) + TRIPLE_BYTES * len(self.triples or ())
         )
-        if self.use is not None:
-            self.use.bytes += self.size - before
+        if self.reader is not None:
+            self.reader.bytes += self.size - before
 
 
 def select_names(found: WordSets, nameless: set[str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -103,64 +125,35 @@ def select_names(found: WordSets, nameless: set[str]) -> tuple[frozenset[str], f
 
 
 @dataclass(slots=True)
-class MemoryUse:
-    bytes: int = 0
-
-
-@dataclass(slots=True)
-class Allowance:
-    """A request's allowance of new text: characters, and until when by the monotonic clock."""
-
-    characters: int
-    until: float
-
-    @classmethod
-    def of_request(cls) -> "Allowance":
-        return cls(NEW_TEXT_MAX, time.monotonic() + NEW_TEXT_S)
-
-    def grants(self, characters: int) -> bool:
-        if characters > self.characters or time.monotonic() >= self.until:
-            return False
-        self.characters -= characters
-        return True
-
-
-class MessageKey(NamedTuple):
-    """Identifies a message within this process."""
-
-    # Python's hash of a text is keyed with a secret of the process, so that nobody can make two messages collide, and
-    # takes a fifth of the time of a digest.
-    role: str
-    characters: int
-    hash: int
-
-    @classmethod
-    def of(cls, message: Message) -> "MessageKey":
-        return cls(message.role, len(message.text), hash(message.text))
-
-
-@dataclass(slots=True)
 class Reader:
     """Reads each message once."""
 
     # Readings are remembered, because clients resend the whole history each turn.
     cache: Cache
+    bytes: int = 0  # of the readings, roughly
     _readings: dict[MessageKey, Reading] = field(default_factory=dict)
-    _use: MemoryUse = field(default_factory=MemoryUse)
 
     def read(self, message: Message) -> Reading:
-        key = MessageKey.of(message)
+        key = _key_of(message)
         return self._recall(key) or self._read(key, message)
 
-    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Iterator[Reading | None]:
-        """Yield a reading for each message, the last one first, None for new ones beyond the allowance: they are read
-        when they are resent."""
+    def read_within(
+        self, messages: Sequence[Message], characters: int | None = None, seconds: float | None = None
+    ) -> Iterator[Reading | None]:
+        """Yield a reading for each message, the last one first, None for new ones beyond the allowance of
+        ``NEW_TEXT_MAX`` characters and ``NEW_TEXT_S`` seconds: they are read when they are resent."""
+        left = NEW_TEXT_MAX if characters is None else characters
+        until = time.monotonic() + (NEW_TEXT_S if seconds is None else seconds)
         # The newest text matters most: it is read however late it is.
         for index, message in enumerate(reversed(messages)):
-            key = MessageKey.of(message)
+            key = _key_of(message)
             reading = self._recall(key)
-            if reading is None and (allowance.grants(readable_length(message)) or index == 0):
-                reading = self._read(key, message)
+            if reading is None:
+                length = readable_length(message)
+                is_allowed = length <= left and time.monotonic() < until
+                left -= length if is_allowed else 0
+                if is_allowed or index == 0:
+                    reading = self._read(key, message)
             yield reading
 
     def _recall(self, key: MessageKey) -> Reading | None:
@@ -215,31 +208,22 @@ class Reader:
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
         self._readings[key] = reading
         reading.measure()
-        reading.use = self._use
-        self._use.bytes += reading.size
-        while self._use.bytes > READINGS_MAX_BYTES and len(self._readings) > 1:  # the newest is in use
-            self._forget(next(iter(self._readings)))
+        reading.reader = self
+        self.bytes += reading.size
+        while self.bytes > READINGS_MAX_BYTES and len(self._readings) > 1:  # the newest is in use
+            oldest = self._readings.pop(next(iter(self._readings)))
+            oldest.reader = None
+            self.bytes -= oldest.size
         return reading
 
-    def _forget(self, key: MessageKey) -> None:
-        reading = self._readings.pop(key)
-        reading.use = None
-        self._use.bytes -= reading.size
+
+def _key_of(message: Message) -> MessageKey:
+    # Python's hash of a text is keyed with a secret of the process, so that nobody can make two messages collide, and
+    # takes a fifth of the time of a digest.
+    return message.role, len(message.text), hash(message.text)
 
 
-@dataclass(slots=True)
-class ReadMessage:
-    """Everything that one message says."""
-
-    words: frozenset[str]
-    names: frozenset[str]  # as in a Reading
-    parts: frozenset[str]
-    emphasised: frozenset[str]
-    spoken: dict[str, str]  # unknown names that somebody may be asked about, each as it is written
-    triples: tuple[CueMatch, ...]
-
-
-def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
+def read_all(cache: Cache, role: str, text: str) -> FullReading:
     """Read everything in a message. Some 0.1 ms of work for each 1,000 characters. Secrets, and the marks in their
     place, are not words and state nothing."""
     text = blank_secrets(text).replace(MARK, "*" * len(MARK))
@@ -253,7 +237,7 @@ def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
             found.emphasised.discard(whole)
             found.tokens.add(rest)
     names, parts = select_names(found, cache.nameless)
-    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), spoken, triples)
+    return FullReading(frozenset(found.tokens), names, parts, frozenset(found.emphasised), spoken, triples)
 
 
 def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, ...]:

@@ -1,9 +1,12 @@
-"""Sets aside what a speaker asks to forget: their messages with the answers, and what derives from them.
+"""Finds what a speaker asks to forget, or not to remember, and sets it aside: their messages with the answers, and what
+derives from them.
 
 Each plan yields statements and is sent their rows, so that the same one runs over a server's connection, which must not
 block, and over Django's."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
@@ -12,11 +15,14 @@ from memory.attribution.forget_requests import Effect, Topic, TopicKind
 from memory.cache.sync import CHANNEL
 from memory.db.connections import PAST, Connection
 from memory.graph.statement import AGENT_MAX, PERSON_MAX, make_storable
-from memory.learning.heard import digest_heard
+from memory.learning.messages import digest_in_scope
+from memory.learning.reader import Reading
 from memory.memories import forgetting
 from memory.memories.scope import Scope, Speaker
 from memory.models.messages import CONVERSATION_BYTES
 from memory.secrets.redaction import mask_secrets
+from memory.types import Message
+from memory.voice import Voice
 
 Result = TypeVar("Result")
 Query = tuple[str, Mapping[str, Any]]
@@ -121,6 +127,42 @@ UNDO: Final = """
     UPDATE {name} SET set_aside_at = NULL, set_aside_by_id = NULL{back} WHERE set_aside_by_id = %(id)s RETURNING id
 """
 GONE: Final = "SELECT digest, conversation, agent, person, project_id FROM episode WHERE set_aside_by_id = %(id)s"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """``unkept``: the indexes of the messages of which nothing is kept. ``asking``: of those after the model's last
+    answer that ask to forget something, with what they ask."""
+
+    unkept: Collection[int] = ()
+    asking: Sequence[tuple[int, Effect, Topic | None]] = ()
+
+    @property
+    def topics(self) -> list[Topic]:
+        return [topic for _, _, topic in self.asking if topic is not None]
+
+
+NO_WISHES: Final = Wishes()
+
+
+def read_wishes(messages: Sequence[Message], readings: Sequence[Reading | None], answered: int) -> Wishes:
+    """Read the wishes of user messages in their own voice. ``answered``: how many messages came before the model's last
+    answer: earlier ones have been heeded, but are resent."""
+    unkept: set[int] = set()
+    asking: list[tuple[int, Effect, Topic | None]] = []
+    for index, (message, reading) in enumerate(zip(messages, readings, strict=True)):
+        if reading is None or not reading.requests or message.voice not in (Voice.SHARED, Voice.UNSURE):
+            continue
+        for request in reading.requests:
+            if request.effect is Effect.CONVERSATION:
+                unkept.update(range(index, len(messages)))
+            elif request.effect is Effect.MESSAGE:
+                unkept.add(index)
+                # What follows it, up to the user's next message, answers it.
+                unkept.update(takewhile(lambda at: messages[at].role != "user", range(index + 1, len(messages))))
+            if index >= answered and request.effect is not Effect.MESSAGE:
+                asking.append((index, request.effect, request.topic))
+    return Wishes(unkept, asking) if unkept or asking else NO_WISHES
 
 
 def make_order(
@@ -231,7 +273,7 @@ def _unsee(request: int) -> Plan[list[bytes]]:
     digests = {bytes(digest) for digest, *_ in gone}
     conversations = sorted({bytes(conversation) for _, conversation, *_ in gone})
     seen = yield FIND_SEEN, {"conversations": conversations, "last": b"\xff" * CONVERSATION_BYTES}
-    keys = [bytes(key) for (key,) in seen if any(digest_heard(bytes(key), scope) in digests for scope in scopes)]
+    keys = [bytes(key) for (key,) in seen if any(digest_in_scope(bytes(key), scope) in digests for scope in scopes)]
     yield UNSEE, {"keys": keys}
     for start in range(0, max(len(conversations), 1), TOLD_CONVERSATIONS_MAX):
         names = " ".join(one.hex() for one in conversations[start : start + TOLD_CONVERSATIONS_MAX])

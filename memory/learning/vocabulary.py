@@ -10,7 +10,7 @@ from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns
 from memory.graph.retention import VOCABULARY_MAX
-from memory.learning.extraction import NewMessage
+from memory.learning.messages import NewMessage
 
 # New words per statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT: Final = 1_500

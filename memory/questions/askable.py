@@ -19,8 +19,8 @@ from memory.english.function_words import (
 )
 from memory.english.sentences import SentenceFinder
 from memory.english.statements.naming import is_marked
-from memory.english.statements.noun_phrases import Passage, is_adjective, is_participle, read_passage
-from memory.english.tokenizer import NamesInside, Token, find_words
+from memory.english.statements.noun_phrases import Passage, read_passage
+from memory.english.tokenizer import NamesInside, find_words
 from memory.english.words import names, verbs
 from memory.questions import known_words
 
@@ -37,8 +37,9 @@ _CAMEL: Final = re.compile(r"[a-z\d][A-Z]")
 _RUN: Final = re.compile(r"[^\W_]+")
 # The signs around a name that is no part of a path, a call, a label, an option.
 _BEFORE: Final = ("", *" \t\"'*_(\u201c\u2018\u2014\u2013\x10")
-_AFTER: Final = re.compile(r"\Z|[ \t\"'*_)\u201d\u2019\u2014\u2013\x10,;!?\u2026]|\.(?![^\W_])|:(?= |\Z)")
-_QUOTES: Final = " \t*_\"'\u201c\u201d\u2018\u2019\x10"
+_AFTER: Final = re.compile(r"\Z|[ \t\"'*_)\u201d\u2019\u2014\u2013\x10,;!?\u2026]|\.(?![^\W_])")
+_INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
+_AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
 # Affixes that derive words: `summarise` from summary, `redeploys` from deploy.
 _ENDINGS: Final = split_words(
     "s es ed d ing er ers or ors ly able ible ness less ful ize izes ized izing ise ises ised ising ization isation "
@@ -49,18 +50,11 @@ _BEGINNINGS: Final = split_words(
     "up"
 )
 STEM_MIN: Final = 3  # letters
-_GREETINGS: Final = split_words(
-    "best cheers ciao dear goodbye greetings hallo hello hey hi howdy kind love morning regards sincerely thank thanks "
-    "thx yo yours"
-)
-GREETED_MAX: Final = 3  # words behind a greeting that address somebody: `Hi Kowalczyk,`
-_INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
-_AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
 
 
 def read_spoken(cache: Cache, text: str) -> dict[str, str]:
-    """Return the unknown names that are the subject or object of English sentences in a user's message, and that its
-    code does not use for itself, each as it is written there."""
+    """Return the unknown names in the English sentences of a user's message that its code does not use for itself, each
+    as it is written there."""
     text = text[:TEXT_MAX]
     prose = mask_all_but_prose(text)
     words = find_words(prose)
@@ -129,39 +123,24 @@ def _is_english(words: Sequence[str], cache: Cache) -> bool:
 def _read_names(passage: Passage, tokens: Collection[str], cache: Cache) -> dict[str, str]:
     found: dict[str, str] = {}
     for at, token in enumerate(passage.tokens):
-        if token.text in tokens and _is_subject_or_object(passage, at, cache):
+        stands_alone = passage.text[token.start - 1 : token.start] in _BEFORE and _AFTER.match(passage.text, token.end)
+        if token.text in tokens and stands_alone:
             written = passage.text[token.start : token.end].removesuffix("'s").removesuffix("\u2019s")
-            if _is_written_as_name(written, token, cache):
+            if _is_written_as_name(written, passage, at, cache):
                 found.setdefault(token.text, written)
     return found
 
 
-def _is_subject_or_object(passage: Passage, at: int, cache: Cache) -> bool:
-    token = passage.tokens[at]
-    if passage.text[token.start - 1 : token.start] not in _BEFORE or not _AFTER.match(passage.text, token.end):
-        return False
-    if not at and passage.text[token.end : token.end + 1] == ":":  # `kvasir: connection refused`
-        return False
-    if at <= GREETED_MAX and passage.tokens[0].text in _GREETINGS:
-        return False
-    previous = passage.tokens[at - 1].text if at and not passage.gap_before(at).strip(_QUOTES) else ""
-    following = passage.word_after(at)
-    before = passage.tokens[at - 2].text if at > 1 and (is_adjective(previous) or is_participle(previous)) else previous
-    if before in _INDEFINITE and (is_closed_class(following) or not _is_ordinary(following, cache)):
-        return False  # a kind of thing: `a zorblat`, `a fast zorblat`
-    if not all(_is_ordinary(part, cache) for part in _JOINTS.split(token.text)):
-        return True
-    if "_" in token.text:  # `Thread Safety` may be a heading
-        return not token.is_initial
-    # Ordinary words with hyphens are hardly ever a name, unless marked as one, or before a verb without an article.
-    return is_marked(passage, token) or (previous not in DETERMINERS and following in _AFTER_NAMES)
-
-
-def _is_written_as_name(written: str, token: Token, cache: Cache) -> bool:
+def _is_written_as_name(written: str, passage: Passage, at: int, cache: Cache) -> bool:
+    token, before = passage.tokens[at], passage.tokens[at - 1].text if at else ""
+    is_ordinary = all(_is_ordinary(part, cache) for part in _JOINTS.split(token.text))
     if "_" in written:
         return False
     if " " in written:
-        return True
+        return not (is_ordinary and token.is_initial)  # `Thread Safety` may be a heading
+    if is_ordinary:
+        # Ordinary words with hyphens are hardly ever a name, unless marked as one, or before a verb without an article.
+        return is_marked(passage, token) or (before not in DETERMINERS and passage.word_after(at) in _AFTER_NAMES)
     if written.isupper():
         return sum(map(str.isalpha, written)) > ACRONYM_MAX
     if _CAMEL.search(written):  # `useBasketTotals`, `CartDrawer`; but `DissoBench` is no English
@@ -169,7 +148,7 @@ def _is_written_as_name(written: str, token: Token, cache: Cache) -> bool:
         return written[0].isupper() and not all(_is_ordinary(hump, cache) for hump in humps)
     if token.is_capitalised and not token.is_initial:
         return True
-    return not _is_english_word(token.text, cache)
+    return before not in _INDEFINITE and not _is_english_word(token.text, cache)  # `a zorblat` is a kind of thing
 
 
 def _is_english_word(word: str, cache: Cache) -> bool:

@@ -10,7 +10,7 @@ from memory.attribution.client_names import is_registered
 from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, columns
-from memory.learning.extraction import NewMessage
+from memory.learning.messages import NewMessage
 from memory.types import SoasRow
 
 UNEXPLAINED_MAX: Final = 20  # concepts per message

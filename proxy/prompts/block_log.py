@@ -7,13 +7,13 @@ from typing import Any
 from memory import bounds
 from memory.cache.loader import batches
 from memory.db.connections import Connection
+from memory.db.write_behind import RowQueue, WriteBehind
 from memory.recall.lines import ShownNote
 from memory.recall.rendering import Block, ShownFact
 from memory.recall.state_lines import ShownState
 from proxy import models
 from proxy.prompts.blocks import Blocks, Injection
 from proxy.telemetry import privacy
-from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
 GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest

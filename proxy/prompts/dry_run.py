@@ -11,9 +11,9 @@ from memory.access.switches import Restrictions
 from memory.cache.state import Cache
 from memory.graph.statement import Statement
 from memory.learning.encounters import Encounters
-from memory.learning.extraction import NewMessage, extract_statements
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader
+from memory.learning.statements import extract_statements
 from memory.recall.lines import NoteKey, render_note
 from memory.recall.recollect import Recollection
 from memory.recall.state_lines import render_state
@@ -42,7 +42,6 @@ class LookedAt(NamedTuple):
 class Lesson:
     """A message that would be new, and what would be learned from it."""
 
-    heard: HeardMessage
     message: NewMessage
     statements: tuple[Statement, ...]
 
@@ -131,8 +130,8 @@ async def run_dry(
     planned = await planner.plan(path, body, caller)
     lessons = list[Lesson]()
     for met in planned.encounter.messages if isinstance(planned, Plan) else ():
-        message = NewMessage.of(cache, met.heard)
-        lessons.append(Lesson(met.heard, message, tuple(extract_statements(cache, message))))
+        message = met.heard.read_by(cache)
+        lessons.append(Lesson(message, tuple(extract_statements(cache, message))))
         await asyncio.sleep(0)
     return DryRun(cache, caller, planned, tuple(lessons))
 

@@ -18,10 +18,8 @@ from memory.attribution.forget_requests import Effect
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.learning.encounters import Encounter, Encounters, list_unkept
-from memory.learning.reader import Allowance, Reader, Reading, digest_message
-from memory.learning.setting_aside import ForgetOrder, make_order
-from memory.learning.wishes import NOTHING as NO_WISHES
-from memory.learning.wishes import Wishes, read_wishes
+from memory.learning.reader import Reader, Reading, digest_message
+from memory.learning.setting_aside import NO_WISHES, ForgetOrder, Wishes, make_order, read_wishes
 from memory.memories.scope import Scope
 from memory.recall.left_out import leave_out
 from memory.recall.stated import NOTHING_STATED, judge_prompt
@@ -262,7 +260,7 @@ class Planner:
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
             readings.clear()
-            for reading in self.reader.read_within(messages, Allowance.of_request()):
+            for reading in self.reader.read_within(messages):
                 readings.append(reading)
                 await pace.step()
             readings.reverse()

@@ -11,6 +11,7 @@ from operator import itemgetter
 from django.db.models import Model
 
 from memory.db.connections import open_connection
+from memory.db.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
 from memory.metrics import Counter
 from memory.models import GivenNote, NotificationEvent
 from memory.notifications.outbox import insert_statement
@@ -20,7 +21,6 @@ from proxy.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.loops.tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.telemetry import privacy, prompt_texts
-from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
 
 logger = logging.getLogger(__name__)
 

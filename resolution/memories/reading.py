@@ -13,8 +13,8 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from memory.channels import Channel
-from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line, raise_if_away
+from memory.db.leases import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.transactions import in_transaction, run_transaction
 from memory.llm.errors import LlmError
 from memory.memories.explicit import categorise, read_memories

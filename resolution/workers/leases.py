@@ -9,8 +9,8 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line
+from memory.db.leases import IS_DUE, RETRY_AFTER, claim_statement
 from memory.models import Observation
 
 ObservationKind = Observation.Kind

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.buffer import Backlog, WaitingMessage
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
+from memory.learning.outbox import Backlog, WaitingMessage
 
 
-def heard(number: int, length: int = 0) -> HeardMessage:
-    return HeardMessage(bytes(32), "dobby", None, "user", "x" * length, float(number))
+def heard(number: int, length: int = 0) -> NewMessage:
+    return NewMessage(bytes(32), "dobby", None, "user", "x" * length, float(number))
 
 
 def backlog_of(*numbers: int, now: float = 1.0, **limits: int) -> Backlog:

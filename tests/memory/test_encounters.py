@@ -9,7 +9,7 @@ from memory.cache.state import Cache
 from memory.graph.saliency import DAY, saliency
 from memory.learning import encounters as encounters_module
 from memory.learning.encounters import AGAIN_S, ANSWER_MAX, ASKING_MAX, Encounters
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader, Reading, digest_message
 from memory.memories.scope import Scope, Speaker
 from memory.types import Message, SoasRow
@@ -28,8 +28,9 @@ class Process:
         self.cache = Cache()
         for number, token in enumerate(known, 1):
             self.cache.put_soas(token, SoasRow(number, **facts))  # type: ignore[arg-type]
-        self.heard: list[HeardMessage] = []
-        self.encounters = Encounters(self.cache, self.heard.append)
+        self.heard: list[NewMessage] = []
+        self.resent: list[tuple[bytes, float]] = []
+        self.encounters = Encounters(self.cache, self.heard.append, lambda key, now: self.resent.append((key, now)))
         self._reader = Reader(self.cache)
 
     def hear(
@@ -117,11 +118,11 @@ def test_what_is_sent_again_after_a_day_is_noted_once() -> None:
     process.hear("one", SEEN)
 
     process.hear("one", SEEN, now=NOW + DAY / 2)
-    assert not process.encounters.resent
+    assert not process.resent
     process.hear("one", SEEN, now=NOW + DAY + 1)
     process.hear("one", SEEN, now=NOW + DAY + 2)
 
-    assert list(process.encounters.resent) == [(heard.key, NOW + DAY + 1) for heard in process.heard]
+    assert process.resent == [(heard.key, NOW + DAY + 1) for heard in process.heard]
 
 
 @pytest.mark.parametrize(("later", "count"), [(AGAIN_S - 1, 1), (AGAIN_S + 1, 2)])

@@ -11,13 +11,12 @@ from memory.cache.state import Cache
 from memory.channels import Channel
 from memory.english.mute_patterns import compile_patterns
 from memory.graph.saliency import saliency
-from memory.learning.extraction import (
-    NewMessage,
+from memory.learning.messages import NewMessage
+from memory.learning.statements import (
     extract_statements,
     find_confirmed,
 )
-from memory.learning.heard import HeardMessage
-from memory.questions.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
+from memory.questions.evidence import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
 from memory.questions.unexplained import UNEXPLAINED_MAX, find_unexplained
 from memory.timing import STATEMENTS_MAX, is_dated
 from memory.types import EdgeRow, SoasRow
@@ -39,7 +38,7 @@ def world() -> Cache:
 
 
 def heard(cache: Cache, text: str, role: str = "user", at: float = NOW, **manner: Any) -> NewMessage:
-    return NewMessage.of(cache, HeardMessage(b"o" * 32, "dobby", None, role, text, at, **manner))
+    return NewMessage(b"o" * 32, "dobby", None, role, text, at, **manner).read_by(cache)
 
 
 def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:

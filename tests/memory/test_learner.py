@@ -18,21 +18,21 @@ from hypothesis.extra.django import TestCase
 from memory import bounds
 from memory.cache.loader import refresh_soas
 from memory.cache.state import Cache
-from memory.db.claims import RETRY_AFTER
 from memory.db.connections import Connection, open_connection
+from memory.db.leases import RETRY_AFTER
 from memory.graph.saliency import DAY
 from memory.graph.statement import Statement
 from memory.graph.store import ensure_tokens
-from memory.learning import extraction, learner, vocabulary
+from memory.learning import learner, vocabulary
+from memory.learning import messages as messages_module
 from memory.learning.encounters import Encounters
-from memory.learning.extraction import NewMessage
-from memory.learning.heard import HeardMessage
 from memory.learning.learner import Learner
 from memory.learning.message_table import MessageTable
-from memory.learning.reader import ReadMessage, digest_message, read_all
+from memory.learning.messages import NewMessage
+from memory.learning.reader import FullReading, digest_message, read_all
 from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
 from memory.memories.scope import Scope, Speaker
-from memory.questions import snippet_store
+from memory.questions import evidence
 from memory.types import Message, TripleIds
 from tests.arrange import learn
 
@@ -46,9 +46,9 @@ def say(
     agent: str = "dobby",
     now: float | None = None,
     scope: Scope | None = None,
-) -> list[HeardMessage]:
+) -> list[NewMessage]:
     """As a process that has just started hands them over."""
-    heard: list[HeardMessage] = []
+    heard: list[NewMessage] = []
     messages = [Message(role, text) for text in texts]
     digests, unread = list(map(digest_message, messages)), [None] * len(messages)
     encounters = Encounters(Cache(), heard.append)
@@ -56,14 +56,14 @@ def say(
     return heard
 
 
-async def put(dsn: str, messages: Iterable[HeardMessage]) -> None:
+async def put(dsn: str, messages: Iterable[NewMessage]) -> None:
     """Into their table."""
     table = MessageTable(dsn)
     try:
         stored = await table.insert(list(messages))
         assert stored.refused == 0
     finally:
-        await table.close()
+        await table.connection.close()
 
 
 def teach(dsn: str, *texts: str, **manner: Any) -> int:
@@ -250,7 +250,7 @@ class OurMistake:
 
     told = "ValueError: my]secret"
 
-    def read(self, found: ReadMessage) -> ReadMessage:
+    def read(self, found: FullReading) -> FullReading:
         raise ValueError("my]secret")
 
 
@@ -259,7 +259,7 @@ class Refused:
 
     told = 'CheckViolation: new row for relation "soas" violates check constraint "soas_token_stays_in_its_alphabet"'
 
-    def read(self, found: ReadMessage) -> ReadMessage:
+    def read(self, found: FullReading) -> FullReading:
         return replace(found, words=found.words | {"my]secret"})
 
 
@@ -267,11 +267,11 @@ class Refused:
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OurMistake | Refused:
     failing: OurMistake | Refused = request.param()
 
-    def read(cache: Cache, role: str, text: str) -> ReadMessage:
+    def read(cache: Cache, role: str, text: str) -> FullReading:
         found = read_all(cache, role, text)
         return failing.read(found) if "poison" in found.words else found
 
-    monkeypatch.setattr(extraction, "read_all", read)
+    monkeypatch.setattr(messages_module, "read_all", read)
     return failing
 
 
@@ -311,7 +311,7 @@ def test_a_bad_message_is_put_off_five_times_and_set_aside_while_the_others_are_
 
 
 def test_the_log_names_the_requests_that_were_learned_from(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
-    asyncio.run(put(dsn, [message._replace(request="trace-7") for message in say("zorblat 1", "zorblat 2")]))
+    asyncio.run(put(dsn, [replace(message, request="trace-7") for message in say("zorblat 1", "zorblat 2")]))
 
     with caplog.at_level(logging.INFO, "memory.learning.learner"):
         assert asyncio.run(learn(dsn)) == 2
@@ -342,12 +342,12 @@ def test_a_sentence_that_postgres_refuses_costs_no_count(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(dsn, ZORBLAT)
-    monkeypatch.setattr(snippet_store, "find_sentences", lambda message, names: dict.fromkeys(names, ""))
+    monkeypatch.setattr(evidence, "sentences_naming", lambda text, names: dict.fromkeys(names, ""))
 
     with caplog.at_level(logging.WARNING):
         teach(dsn, "zorblat")
 
-    assert [record.message for record in caplog.records] == ["evidence.refused"]
+    assert [record.message for record in caplog.records] == ["rows.refused"]
     assert stored(dsn) == {"zorblat": 10}
 
 

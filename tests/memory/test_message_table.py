@@ -4,15 +4,15 @@ import asyncio
 import json
 import threading
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
 import pytest
 
-from memory.learning import message_table
-from memory.learning.heard import HeardMessage, digest_heard
-from memory.learning.message_table import INLINE_CHARACTERS, MessageTable, Stored
+from memory.learning.message_table import MessageTable, Stored
+from memory.learning.messages import NewMessage, digest_in_scope
 from memory.memories.scope import Scope, Speaker
 from memory.secrets.redaction import MARK
 from memory.timing import is_dated
@@ -26,19 +26,19 @@ KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"
 AT = 1_700_000_000.0
 
 
-def heard(said: str = SAID, role: str = "user", **changes: Any) -> HeardMessage:
+def heard(said: str = SAID, role: str = "user", **changes: Any) -> NewMessage:
     """For Alice, in the one conversation."""
-    message = HeardMessage(digest_of("opening", 16) + digest_of(role + said, 16), "dobby", ALICE, role, said, AT)
-    return message._replace(**changes)
+    message = NewMessage(digest_of("opening", 16) + digest_of(role + said, 16), "dobby", ALICE, role, said, AT)
+    return replace(message, **changes)
 
 
-def store(dsn: str, *messages: HeardMessage) -> Stored:
+def store(dsn: str, *messages: NewMessage) -> Stored:
     async def insert() -> Stored:
         table = MessageTable(dsn)
         try:
             return await table.insert(messages)
         finally:
-            await table.close()
+            await table.connection.close()
 
     return asyncio.run(insert())
 
@@ -98,7 +98,7 @@ def test_what_is_said_is_kept_once_for_each_who_says_it(dsn: str) -> None:
     ],
     ids=["for nobody", "quoted", "tool", "system"],
 )
-def test_what_nobody_is_to_remember_teaches_only(dsn: str, message: HeardMessage) -> None:
+def test_what_nobody_is_to_remember_teaches_only(dsn: str, message: NewMessage) -> None:
     stored = store(dsn, message)
 
     assert (stored, stored.needs_worker) == (Stored(new=1), True)
@@ -144,9 +144,9 @@ def test_words_weigh_by_who_says_them(dsn: str) -> None:
 
 def test_what_was_forgotten_does_not_come_back(dsn: str) -> None:
     forgotten = heard("Forget what I said about Bob.")
-    run(dsn, "INSERT INTO forgotten_episode VALUES (%s)", digest_heard(forgotten.key, ALICE))
+    run(dsn, "INSERT INTO forgotten_episode VALUES (%s)", digest_in_scope(forgotten.key, ALICE))
 
-    assert store(dsn, forgotten, forgotten._replace(scope=BOB)) == Stored(new=2, episodes=1, of_users=1)
+    assert store(dsn, forgotten, replace(forgotten, scope=BOB)) == Stored(new=2, episodes=1, of_users=1)
 
     assert kept(dsn, "person, text") == [("bob", "Forget what I said about Bob.")]
 
@@ -156,7 +156,7 @@ def test_what_stood_before_it_was_kept_does_not_come_back_with_the_history(dsn: 
     run(dsn, "INSERT INTO seen_message (digest) VALUES (%s)", learned.key)
     store(dsn, waits)
 
-    history = [learned._replace(is_dated=False), waits._replace(scope=ALICE, is_dated=False)]
+    history = [replace(learned, is_dated=False), replace(waits, scope=ALICE, is_dated=False)]
     assert store(dsn, *history, heard(is_dated=False)).episodes == 1
 
     assert kept(dsn) == [(SAID,)]
@@ -211,7 +211,7 @@ def test_one_that_postgres_refuses_does_not_keep_the_others(dsn: str, caplog: py
     assert store(dsn, *messages) == Stored(new=16, refused=4, episodes=16, of_users=16)
 
     assert waiting(dsn) == kept(dsn) == [(f"Number {n}: {SAID}",) for n in range(20) if n not in bad]
-    assert [record.message for record in caplog.records] == ["message.refused"] * 4
+    assert [record.message for record in caplog.records] == ["rows.refused"] * 4
     assert not any("billing" in str(vars(record)) for record in caplog.records)
 
 
@@ -224,17 +224,16 @@ def test_one_that_cannot_be_composed_does_not_keep_the_others(dsn: str, caplog: 
     assert [record.message for record in caplog.records] == ["message.failed"]
 
 
-def test_streams_do_not_wait_for_long_messages(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    compose, threads = message_table.compose_row, []
+def test_streams_do_not_wait_for_a_message_that_is_composed(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compose, threads = NewMessage.to_row, []
 
-    def composing(message: HeardMessage) -> dict[str, Any]:
+    def composing(message: NewMessage) -> dict[str, Any]:
         threads.append(threading.current_thread())
         return compose(message)
 
-    monkeypatch.setattr(message_table, "compose_row", composing)
+    monkeypatch.setattr(NewMessage, "to_row", composing)
 
-    store(dsn, heard("word " * (INLINE_CHARACTERS // 5)))
-    store(dsn, *(heard(f"{number} {'word ' * (INLINE_CHARACTERS // 10)}") for number in range(2)))
+    store(dsn, heard())
 
-    assert [thread is threading.main_thread() for thread in threads] == [True, False, False]
-    assert len(waiting(dsn)) == 3
+    assert threads != [threading.main_thread()]
+    assert len(waiting(dsn)) == 1

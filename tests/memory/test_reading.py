@@ -1,6 +1,5 @@
 """Reading messages: what is remembered, and what is left for the next time."""
 
-import time
 import tracemalloc
 from collections.abc import Callable
 from math import inf
@@ -17,11 +16,9 @@ from memory.learning.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     TOO_MANY_STATEMENTS,
-    Allowance,
-    MessageKey,
+    FullReading,
     Reader,
     Reading,
-    ReadMessage,
     find_hidden,
     find_stated,
     find_statements,
@@ -36,8 +33,7 @@ from tests.steps import count_steps
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
     """Return the messages that were read."""
-    allowance = Allowance(characters, time.monotonic() + seconds)
-    return [r is not None for r in reader.read_within(messages, allowance)][::-1]
+    return [r is not None for r in reader.read_within(messages, characters, seconds)][::-1]
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -132,7 +128,7 @@ def test_a_text_that_stands_twice_in_a_request_is_read_and_weighed_once() -> Non
     said = [Message("user", "restart zorblat")] * 3
 
     assert read_within(reader, said, characters=20) == [True, True, True]
-    assert reader._use.bytes == sum(reading.size for reading in reader._readings.values())
+    assert reader.bytes == sum(reading.size for reading in reader._readings.values())
 
 
 # --- the allowance ---
@@ -213,12 +209,12 @@ def state(text: str, *, concept: str = "") -> list[str]:
 
 def first_sight(cache: Cache, text: str) -> Reading:
     message = Message("user", text)
-    [reading] = Reader(cache).read_within([message], Allowance(100, inf))
+    [reading] = Reader(cache).read_within([message], 100, inf)
     assert reading is not None
     return reading
 
 
-def whole(cache: Cache, text: str) -> ReadMessage:
+def whole(cache: Cache, text: str) -> FullReading:
     return read_all(cache, "user", text)
 
 
@@ -302,9 +298,9 @@ def measure_readings(text: str) -> tuple[int, int]:
 
     def read() -> None:
         for number in range(3):
-            reader._read(*keyed(f"{text} {number}"))
+            reader.read(Message("user", f"{text} {number}"))
 
-    return measure_memory(read), reader._use.bytes
+    return measure_memory(read), reader.bytes
 
 
 def measure_memory(work: Callable[[], object]) -> int:
@@ -313,11 +309,6 @@ def measure_memory(work: Callable[[], object]) -> int:
     before, _ = tracemalloc.get_traced_memory()
     work()
     return tracemalloc.get_traced_memory()[0] - before
-
-
-def keyed(text: str) -> tuple[MessageKey, Message]:
-    message = Message("user", text)
-    return MessageKey.of(message), message
 
 
 def test_of_a_message_full_of_statements_as_many_are_read_as_are_learned() -> None:

@@ -14,9 +14,8 @@ from memory.cache.state import Cache
 from memory.english.mute_patterns import compile_patterns
 from memory.graph.saliency import DAY, HOUR, saliency
 from memory.learning.encounters import Encounters
-from memory.learning.extraction import NewMessage
-from memory.learning.heard import HeardMessage
-from memory.learning.reader import Allowance, Reader
+from memory.learning.messages import NewMessage
+from memory.learning.reader import Reader
 from memory.recall import notes, selection
 from memory.recall.lines import ShownNote
 from memory.recall.mentions import Mentions
@@ -29,7 +28,6 @@ from memory.settings.registry import Tuning
 from memory.types import EdgeRow, Message, SoasRow, TripleIds
 
 NOW = 1_800_000_000.0
-ALLOWED = Allowance(100_000, math.inf)
 
 
 def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
@@ -65,14 +63,14 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
         word: SoasRow(id=i, is_common=True) for i, word in enumerate(("please", "update", "to", "use", "instead"))
     }
     cache = Cache(soas_by_token=dict(common), soas_by_id={row.id: word for word, row in common.items()})
-    heard: list[HeardMessage] = []
+    heard: list[NewMessage] = []
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
     encounters = Encounters(cache, heard.append)
     encounters.note(encounters.find_new(b"", [message], [reading], [reading.digest], NOW))
 
-    [learned] = (NewMessage.of(cache, one) for one in heard)
+    [learned] = (one.read_by(cache) for one in heard)
     assert learned.read.words == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
@@ -448,7 +446,7 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()}, [])
     message = Message("user", "The password for staging is zorblat.")
-    [reading] = Reader(cache).read_within([message], Allowance.of_request())
+    [reading] = Reader(cache).read_within([message])
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 
@@ -542,7 +540,9 @@ def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: boo
     cache = cache_of({"kvasir": unknown(1), "flurb": unknown(2), "skadi": unknown(3)}, zero_hit_max=3)
     messages = [Message("assistant", CODE), Message("user", "Call flurb with the kvasir of skadi.")]
     reader = Reader(cache)
-    readings = [reader.read(m) for m in messages] if is_read else [*reader.read_within(messages, ALLOWED)][::-1]
+    readings = (
+        [reader.read(m) for m in messages] if is_read else [*reader.read_within(messages, 100_000, math.inf)][::-1]
+    )
 
     recollection = recollect(cache, Mentions.of(readings), NOW)
 

@@ -10,7 +10,7 @@ import orjson
 from memory.access.switches import Restrictions
 from memory.cache.state import Cache
 from memory.learning.encounters import Encounters
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader
 from memory.recall.lines import NoteKey
 from memory.settings.registry import Tuning
@@ -56,7 +56,7 @@ class Enriching:
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
         self.project: int | None = None
-        self.heard: list[HeardMessage] = []
+        self.heard: list[NewMessage] = []
         blocks = Blocks()
         planner = Planner(
             cache=self.cache,

@@ -18,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 
-from memory.learning.heard import decode
+from memory.learning.messages import NewMessage
 from tests import waiting
 from tests.served.learning import Festinger, festinger, headers_of
 from tests.served.postgres import OwnPostgres
@@ -310,7 +310,7 @@ def kept(whole: Festinger, word: str) -> set[Statement]:
     for journal in (whole.home / "journal").glob("*.jsonl"):
         with suppress(FileNotFoundError):
             lines += journal.read_bytes().splitlines()
-    heard = [(message.text, message.agent) for message in map(decode, lines) if message is not None]
+    heard = [(message.text, message.agent) for message in map(NewMessage.from_line, lines) if message is not None]
     heard += whole.run("SELECT text, agent FROM heard_message")
     stated = {statement for text, agent in heard for statement in read_statements(text, agent)}
     return stated | observed(whole, word)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import psycopg
 
 from festinger_site.care.backup import count_rows
-from memory.learning.heard import decode
+from memory.learning.messages import NewMessage
 
 # By name, a query whose rows do not depend on the numbers that a database gives its rows. Conflicts and decisions are
 # known to people by their numbers, which an upgrade keeps.
@@ -82,7 +82,7 @@ def read_contents(home: Path, url: str) -> Contents:
 
 def read_journal(home: Path) -> list[str]:
     files = sorted((home / "journal").glob("*")) if (home / "journal").is_dir() else []
-    messages = [decode(line) for file in files for line in file.read_bytes().splitlines()]
+    messages = [NewMessage.from_line(line) for file in files for line in file.read_bytes().splitlines()]
     return [message.text if message is not None else "(torn)" for message in messages]
 
 

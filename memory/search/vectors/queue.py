@@ -35,7 +35,7 @@ PROBE: Final = "The weather is fine today."  # a text that nothing is wrong with
 # When a text that its embedder refuses is tried again: after a minute, then 10, 100 and 1,000.
 LATER: Final = RawSQL("statement_timestamp() + interval '1 minute' * 10 ^ least(attempts, 3)", [])
 
-# An array, not IN: see memory/db/claims.py.
+# An array, not IN: see memory/db/leases.py.
 CLAIM: Final = """
     UPDATE pending_embedding SET next_attempt_at = statement_timestamp() + make_interval(secs => %(lease)s)
     WHERE kind = %(kind)s AND row = ANY(ARRAY(

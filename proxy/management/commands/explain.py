@@ -98,7 +98,7 @@ class Command(BaseCommand):
             )
 
     def show(self, told: Explanation) -> None:
-        tokens = (" ".join(token.text for token in tokenise(lesson.heard.text)) for lesson in told.run.lessons)
+        tokens = (" ".join(token.text for token in tokenise(lesson.message.text)) for lesson in told.run.lessons)
         self.section("tokens", tokens)
         self.section("cues", (describe_cue(stated.match) for stated in told.stated))
         self.section("learned", (f"{stated.fact}: {stated.became}" for stated in told.stated))

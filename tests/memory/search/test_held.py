@@ -22,8 +22,8 @@ from memory.cache.sync import Coherence
 from memory.channels import Channel
 from memory.db.connections import fetch_rows
 from memory.learning import setting_aside
-from memory.learning.heard import HeardMessage
 from memory.learning.message_table import MessageTable
+from memory.learning.messages import NewMessage
 from memory.memories import store
 from memory.memories.forgetting import ForgetScope, forget
 from memory.memories.scope import Scope, Speaker
@@ -498,8 +498,8 @@ def test_what_a_prompt_was_searched_with_is_the_vector_of_its_message(followed: 
             table = MessageTable(followed, searcher.find_made)
             for text in (QUESTION, DATABASE):  # nobody has searched for the second
                 key = digest_of("now", 16) + digest_of(text, 16)
-                await table.insert([HeardMessage(key, "agent-zero", ANN, "user", text, time.time())])
-            await table.close()
+                await table.insert([NewMessage(key, "agent-zero", ANN, "user", text, time.time())])
+            await table.connection.close()
         made = await at_work(
             lambda: fetch_rows("SELECT text, vector::text FROM episode JOIN episode_vector USING (id)")
         )

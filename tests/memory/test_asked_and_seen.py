@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from memory.cache.state import Cache
+from memory.db import write_behind
 from memory.graph.saliency import DAY
 from memory.graph.store import ensure_tokens
-from memory.learning import bookkeeping
-from memory.learning.bookkeeping import Bookkeeper
+from memory.learning.asked_and_seen import AskedAndSeen
 from memory.learning.encounters import Encounters
-from memory.learning.heard import HeardMessage
+from memory.learning.messages import NewMessage
 from memory.learning.reader import digest_message
 from memory.types import Message, SoasRow
 from tests.waiting import eventually_here
@@ -50,8 +50,8 @@ def zorblat(dsn: str) -> SoasRow:
     return SoasRow(ensure_tokens(["zorblat"])["zorblat"])
 
 
-def keeper(dsn: str, *rows: SoasRow) -> Bookkeeper:
-    return Bookkeeper(Encounters(Cache(soas_by_token=dict(zip(["zorblat"], rows, strict=False)))), dsn)
+def keeper(dsn: str, *rows: SoasRow) -> AskedAndSeen:
+    return AskedAndSeen(Cache(soas_by_token=dict(zip(["zorblat"], rows, strict=False))), dsn)
 
 
 def test_a_question_counts_at_once_here_and_in_the_table_once_it_is_written(dsn: str, zorblat: SoasRow) -> None:
@@ -79,7 +79,7 @@ def test_a_question_is_written_soon(dsn: str, zorblat: SoasRow) -> None:
         process = keeper(dsn, zorblat)
         running = asyncio.create_task(process.run())
         process.note_asked(["zorblat"], time.time())
-        count = await eventually_here(lambda: asked(dsn), within_s=bookkeeping.INTERVAL_S / 2)
+        count = await eventually_here(lambda: asked(dsn), within_s=10)
         running.cancel()
         await asyncio.wait([running])
         return count
@@ -90,15 +90,14 @@ def test_a_question_is_written_soon(dsn: str, zorblat: SoasRow) -> None:
 def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_resent(dsn: str) -> None:
     message, opening = Message("user", "zorblat"), b"o" * 16
     see(dsn, opening + digest_message(message))
-    heard: list[HeardMessage] = []
-    process = Bookkeeper(Encounters(Cache(), heard.append), dsn)
+    heard: list[NewMessage] = []
+    process = keeper(dsn)
+    encounters = Encounters(Cache(), heard.append, process.note_resent)
 
     async def scenario() -> None:
-        await process.remember_seen()
+        encounters.remember(await process.load_seen())
         said, now = [message, Message("assistant", "")], time.time()
-        process.encounters.note(
-            process.encounters.find_new(opening, said, [None, None], [*map(digest_message, said)], now)
-        )
+        encounters.note(encounters.find_new(opening, said, [None, None], [*map(digest_message, said)], now))
         await process.write()
 
     asyncio.run(scenario())
@@ -111,22 +110,22 @@ def test_what_postgres_does_not_take_waits(dsn: str, zorblat: SoasRow, caplog: p
     see(dsn)
     process, now = keeper(AWAY, zorblat), time.time()
     process.note_asked(["zorblat"], now)
-    process.encounters.resent.append((KEY, now))
+    process.note_resent(KEY, now)
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(process.write())
     process._dsn = dsn
     asyncio.run(process.write())
 
-    assert [record.message for record in caplog.records] == ["bookkeeping.not_written"]
+    assert [record.message for record in caplog.records] == ["asked.not_written"]
     assert asked(dsn) == 1
     assert is_seen_lately(dsn)
-    assert not process.encounters.resent
+    assert not process.waiting
 
 
 def test_without_postgres_a_process_starts_with_nothing_seen(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        asyncio.run(keeper(AWAY).remember_seen())
+        assert asyncio.run(keeper(AWAY).load_seen()) == []
 
     assert [record.message for record in caplog.records] == ["seen.not_loaded"]
 
@@ -135,7 +134,7 @@ def test_what_a_clock_puts_into_the_future_is_now(dsn: str, zorblat: SoasRow) ->
     see(dsn)
     process, ahead = keeper(dsn, zorblat), time.time() + FUTURE_S
     process.note_asked(["zorblat"], ahead)
-    process.encounters.resent.append((KEY, ahead))
+    process.note_resent(KEY, ahead)
 
     asyncio.run(process.write())
 
@@ -144,10 +143,10 @@ def test_what_a_clock_puts_into_the_future_is_now(dsn: str, zorblat: SoasRow) ->
 
 
 LOCKED = "SELECT FROM soas WHERE token = 'zorblat' FOR UPDATE"
-WAITS = "SELECT FROM pg_stat_activity WHERE application_name = 'festinger bookkeeping' AND wait_event_type = 'Lock'"
+WAITS = "SELECT FROM pg_stat_activity WHERE application_name = 'festinger asked' AND wait_event_type = 'Lock'"
 
 
-def test_a_write_under_way_is_finished_when_the_server_stops(dsn: str, zorblat: SoasRow) -> None:
+def test_a_write_that_is_cut_off_when_the_server_stops_is_repeated(dsn: str, zorblat: SoasRow) -> None:
     async def scenario() -> None:
         process = keeper(dsn, zorblat)
         with psycopg.connect(dsn) as other:
@@ -157,22 +156,39 @@ def test_a_write_under_way_is_finished_when_the_server_stops(dsn: str, zorblat: 
             assert await eventually_here(lambda: run(dsn, WAITS), within_s=10)
             running.cancel()
             await asyncio.wait([running])
-        await process.write_last()
+        await process.write()
 
     asyncio.run(scenario())
 
     assert asked(dsn) == 1
 
 
-def test_the_last_write_does_not_wait_for_ever(dsn: str, zorblat: SoasRow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bookkeeping, "LAST_WRITE_S", 0.1)
-
+def test_the_last_write_does_not_wait_for_ever(dsn: str, zorblat: SoasRow) -> None:
     async def scenario() -> None:
         process = keeper(dsn, zorblat)
         process.note_asked(["zorblat"], time.time())
         with psycopg.connect(dsn) as other:
             other.execute(LOCKED)
-            async with asyncio.timeout(bookkeeping.WRITE_S / 2):
-                await process.write_last()
+            async with asyncio.timeout(write_behind.WRITE_S / 2):
+                await process.write(0.1)
+
+    asyncio.run(scenario())
+
+
+def test_an_idle_connection_is_closed_and_the_next_row_is_written(
+    dsn: str, zorblat: SoasRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_behind, "IDLE_S", 0.05)
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'festinger asked'"
+
+    async def scenario() -> None:
+        process = keeper(dsn, zorblat)
+        running = asyncio.create_task(process.run())
+        for number in (1, 2):
+            process.note_asked(["zorblat"], time.time() - 600 + 120 * number)
+            assert await eventually_here(lambda number=number: asked(dsn) == number, within_s=10)  # type: ignore[misc]
+            assert await eventually_here(lambda: run(dsn, count) == [(0,)], within_s=10)
+        running.cancel()
+        await asyncio.wait([running])
 
     asyncio.run(scenario())

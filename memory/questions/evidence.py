@@ -1,22 +1,17 @@
 """Stores the newest sentences that name a concept: a language model sees them when it is asked what the concept is."""
 
-import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import psycopg
 
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
-from memory.db.connections import PAST, Connection, chunks, columns, first_line
+from memory.db.connections import PAST, Connection, chunks, columns, insert_in_parts
 from memory.graph.saliency import is_salient
-from memory.learning.extraction import NewMessage
+from memory.learning.messages import NewMessage
 from memory.questions.snippets import sentences_naming
 from memory.types import SoasRow
 from memory.voice import Voice
-
-logger = logging.getLogger(__name__)
 
 KEPT = 5  # sentences per concept, the newest
 NAMES_MAX = 40  # per message: each costs some 50 microseconds
@@ -63,15 +58,15 @@ async def store_snippets(
 ) -> None:
     """Store the newest sentences in which new messages name concepts; ``rows``: those of their words. What Postgres
     refuses is logged and dropped."""
+
+    async def insert(some: Sequence[Snippet]) -> None:
+        async with connection.transaction():
+            cursor = await connection.execute(KEEP, columns(some, 6))
+            concepts = {concept for (concept,) in await cursor.fetchall()}
+            await connection.execute(TRIM, [sorted(concepts), KEPT])
+
     for some in chunks(collect_snippets(cache, new, rows), ROWS_A_STATEMENT):
-        try:
-            async with connection.transaction():
-                cursor = await connection.execute(KEEP, columns(some, 6))
-                concepts = {concept for (concept,) in await cursor.fetchall()}
-                await connection.execute(TRIM, [sorted(concepts), KEPT])
-        except (psycopg.IntegrityError, psycopg.DataError) as error:
-            # Without a traceback: Postgres's detail quotes the row, and so what somebody said.
-            logger.error("evidence.refused", extra={"error": first_line(error)})
+        await insert_in_parts(some, insert, "evidence")
 
 
 def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]) -> list[Snippet]:
@@ -81,7 +76,10 @@ def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str,
     for message in sorted(new, key=lambda message: message.at, reverse=True):
         person = message.scope.speaker.person if message.scope is not None else ""
         names = [name for name in select_names(cache, message, rows) if counts[cache.canonical(name)] < KEPT]
-        for name, sentence in find_sentences(message, names).items():
+        # Sentences that others may have written are no evidence of what a concept is.
+        is_own = bool(names) and message.role in OWN_VOICES
+        text = own_words(message.text, Voice.SHARED) if is_own else message.text
+        for name, sentence in sentences_naming(text, names).items():
             concept = cache.canonical(name)
             if (concept, sentence) not in found:
                 role = "tool" if message.is_quoted else message.role
@@ -102,11 +100,3 @@ def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow])
         if (row := rows.get(name)) and is_salient(row, threshold) and not (row.is_common or cache.is_muted(name, row))
     )
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
-
-
-def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
-    if not names:
-        return {}
-    # Sentences that others may have written are no evidence of what a concept is.
-    is_own = message.role in OWN_VOICES
-    return sentences_naming(own_words(message.text, Voice.SHARED) if is_own else message.text, names)

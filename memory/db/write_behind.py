@@ -1,8 +1,11 @@
-"""Queues rows for tables of Postgres: takes them at once, and writes them in the background soon after."""
+"""Queues rows for tables of Postgres, and writes them in the background soon after."""
 
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -10,13 +13,14 @@ import psycopg
 from django.db import connection
 from django.db.models import Model
 
-from memory.db.connections import Connection, first_line, open_connection
+from memory.db.connections import Connection, first_line, insert_in_parts, open_connection
 from memory.metrics import Counter
 
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 WRITE_S = 10.0
+IDLE_S = 60.0  # after this, the connection is closed until the next row comes
 LAST_WRITE_S = 1.0  # at the end, when the supervisor waits
 BATCH = 500  # rows a statement
 WAITING_MAX = 5_000  # rows, of a few KB at most; the oldest are dropped when Postgres is away for long
@@ -31,21 +35,26 @@ def columns_of(model: type[Model]) -> dict[str, str]:
     return {field.attname: str(field.db_type(connection)) for field in fields}
 
 
-class RowQueue:
-    """Rows that wait for the table of a model."""
+def insert_into(model: type[Model]) -> str:
+    table, columns = model._meta.db_table, columns_of(model)
+    names = ", ".join(columns)
+    types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    return f"""
+        INSERT INTO {table} ({names}, at)
+        SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
+        ON CONFLICT DO NOTHING
+    """
 
-    def __init__(self, model: type[Model]) -> None:
-        self._dropped = DROPPED.labels(model._meta.db_table)
+
+class RowQueue:
+    """Rows that wait for the table of a model. ``statement``: if they are not simply inserted, what takes them as one
+    JSON array. A row may be written twice if a write was interrupted and it is not known whether it was committed."""
+
+    def __init__(self, model: type[Model], statement: str = "") -> None:
+        self._table = model._meta.db_table
+        self._dropped = DROPPED.labels(self._table)
         self.rows: deque[Row] = deque()
-        table, columns = model._meta.db_table, columns_of(model)
-        names = ", ".join(columns)
-        types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        # A row may be written twice if a write was interrupted and it is not known whether it was committed.
-        self._insert = f"""
-            INSERT INTO {table} ({names}, at)
-            SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
-            ON CONFLICT DO NOTHING
-        """
+        self._insert = statement or insert_into(model)
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
@@ -59,14 +68,15 @@ class RowQueue:
             batch = [self.rows.popleft() for _ in range(min(BATCH, len(self.rows)))]
             try:
                 await self.prepare(batch)
-                await writer.execute(self._insert, [orjson.dumps(batch).decode()])
-            except (psycopg.DataError, psycopg.IntegrityError) as error:
-                # Not put back: Postgres would refuse them again, and all later rows with them.
-                self._dropped.inc(len(batch))
-                logger.warning("rows.refused", extra={"rows": len(batch), "error": first_line(error)})
+                # What is refused is not put back: it would be refused again, and all later rows with it.
+                _, refused = await insert_in_parts(batch, partial(self._execute, writer), self._table)
+                self._dropped.inc(refused)
             except BaseException:
                 self.rows.extendleft(reversed(batch))
                 raise
+
+    async def _execute(self, writer: Connection, batch: Sequence[Row]) -> None:
+        await writer.execute(self._insert, [orjson.dumps(batch).decode()])
 
     async def prepare(self, batch: list[Row]) -> None:
         """Finish the rows before they are written."""
@@ -95,18 +105,18 @@ class WriteBehind:
 
     async def run(self) -> None:
         """Write rows as they come, until cancelled."""
-        while True:
+        while await self._wanted.wait():
             try:
                 # Kept between writes: connecting takes longer than writing the rows of one prompt.
                 async with open_connection(self._dsn, self._name) as writer:
-                    while await self._wanted.wait():
+                    while self._wanted.is_set():
                         await asyncio.sleep(self._gather_s)
                         await self._write(writer, WRITE_S)
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(self._wanted.wait(), IDLE_S)
             except (psycopg.Error, OSError) as error:
-                # It does not matter that Postgres is away as long as no row waits.
-                if self.waiting:
-                    self._log_failure(error)
-            await asyncio.sleep(RETRY_S)
+                self._log_failure(error)
+                await asyncio.sleep(RETRY_S)
 
     async def write(self, within_s: float = WRITE_S) -> None:
         """Write the waiting rows over a separate connection, as far as Postgres takes them in time. Never raises."""

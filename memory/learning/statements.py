@@ -1,68 +1,47 @@
-"""Extracts what a new message teaches besides its tokens: statements, confirmed facts."""
+"""Extracts what a new message teaches besides its tokens: statements, which wait in the table ``observation`` to be
+placed, and confirmed facts."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from memory.attribution.parts import digest_paragraph, own_words
 from memory.cache.places import keeps_all
 from memory.cache.state import Cache
 from memory.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
+from memory.db.connections import PAST, Connection, columns, insert_in_parts
 from memory.english.statements.extractor import CueMatch
 from memory.graph.saliency import HOUR
-from memory.graph.statement import Statement, select_statements
-from memory.learning.heard import HeardMessage
-from memory.learning.reader import ReadMessage, read_all
-from memory.memories.scope import Scope
-from memory.models.messages import CONVERSATION_BYTES
+from memory.graph.statement import Statement, select_statements, storable
+from memory.learning.messages import NewMessage
 from memory.questions.snippets import sentence_stating, share_a_sentence
 from memory.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.types import TripleIds
 from memory.voice import Voice
 
-CONFIRMED_EVERY_S = HOUR
+CONFIRMED_EVERY_S: Final = HOUR
 
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message that nobody has learned from. ``key``: 32 bytes, the digest of its conversation's opening, then its
-    own; ``scope``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as in ``Message``;
-    ``is_dated``: said when it was seen, because no answer of the model came after it; ``request``: the id of the
-    request that brought it."""
-
-    key: bytes
-    agent: str
-    scope: Scope | None
-    role: str
-    text: str
-    at: float
-    read: ReadMessage
-    voice: Voice = Voice.SHARED
-    is_dated: bool = True
-    request: str = ""
-    ends_request: bool = False
-
-    @classmethod
-    def of(cls, cache: Cache, heard: HeardMessage) -> "NewMessage":
-        read = read_all(cache, heard.role, heard.text)
-        said = heard.role, heard.text, heard.at
-        return cls(
-            heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request,
-            heard.ends_request,
-        )  # fmt: skip
-
-    @property
-    def conversation(self) -> bytes:
-        return self.key[:CONVERSATION_BYTES]
-
-    @property
-    def is_quoted(self) -> bool:
-        return self.voice in (Voice.QUOTED, Voice.NOBODYS)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names that count as encounters, except for common words."""
-        return self.read.names - self.read.parts
+INSERT: Final = f"""
+    INSERT INTO observation
+        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel,
+         says, is_hedged, instead_of, for_speaker, for_person, paragraph, request)
+    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
+        {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of, speaker, person, paragraph, request
+    FROM unnest(
+        %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
+        %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[],
+        %s::text[], %s::text[], %s::text[], %s::text[]
+    ) AS said
+        (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
+         instead_of, speaker, person, paragraph, request)
+    -- Said again, it is placed again.
+    ON CONFLICT (digest, concept, parent, dimension, is_isa) WHERE kind = 'triple' DO UPDATE SET
+        said_at = excluded.said_at, says = excluded.says, is_hedged = excluded.is_hedged,
+        instead_of = excluded.instead_of, request = excluded.request, state = 'pending', outcome = '', attempts = 0,
+        next_attempt_at = statement_timestamp(), claimed_until = NULL, set_aside_at = NULL, set_aside_by_id = NULL
+    WHERE observation.state <> 'pending' AND excluded.said_at > observation.said_at
+"""
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
@@ -131,3 +110,13 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
         return set()
     shared = share_a_sentence(own_words(message.text, Voice.SHARED), pairs)
     return {triple for pair in shared for triple in pairs[pair]}
+
+
+async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> None:
+    """Insert statements; existing ones stay as they are. Those that the table refuses are logged."""
+
+    async def insert(some: Sequence[Statement]) -> None:
+        async with connection.transaction():
+            await connection.execute(INSERT, columns(map(storable, some), len(Statement._fields)))
+
+    await insert_in_parts(statements, insert, "observation")
