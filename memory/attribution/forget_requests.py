@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from memory.attribution.parts import find_voices
 from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
-from memory.english.sentences import SentenceFinder, find_code
+from memory.english.sentences import MASK, find_code, iter_sentences
+from memory.english.spans import merge_spans, replace_spans
 from memory.english.tokenizer import find_words
 from memory.english.words import forgetting as english
 from memory.english.words.verbs import VERBS_AFTER_NAMES
@@ -125,11 +126,8 @@ def find_requests(text: str, is_word: IsWord = lambda word: True) -> tuple[Forge
 
 def cut_requests(text: str, requests: tuple[ForgetRequest, ...]) -> str:
     """Return the message without the sentences that ask."""
-    kept, at = [], 0
-    for request in requests:
-        kept.append(text[at : request.start])
-        at = request.end
-    return "".join([*kept, text[at:]]).strip() if at else text
+    spans = [(request.start, request.end) for request in requests]
+    return replace_spans(text, spans, lambda sentence: "").strip() if spans else text
 
 
 def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
@@ -145,27 +143,21 @@ def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
 
 def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
     own = _SIGNATURE.split(_hide_others(text), maxsplit=1)[0]
-    is_fiction, at = False, 0
-    for line in own.splitlines(keepends=True):
-        bullet = _BULLET.match(line)
-        for sentence in SentenceFinder(line.rstrip()):
-            small = _plain(line[sentence.start : sentence.end])
-            is_fiction = is_fiction or _FICTION.search(small) is not None
-            is_listed = bullet is not None and sentence.start == 0
-            if not is_fiction and not is_listed and len(small) <= REQUEST_MAX * 4:
-                request = _read_sentence(line[sentence.start : sentence.end], is_word, is_question=sentence.is_question)
-                if request is not None:
-                    begin = at + sentence.start
-                    yield request._replace(start=begin, end=at + sentence.end)
-        at += len(line)
+    is_fiction = False
+    for start, end, is_question in iter_sentences(own):
+        small = _plain(own[start:end])
+        is_fiction = is_fiction or _FICTION.search(small) is not None
+        is_listed = own[start - 1 : start] in ("", "\n") and _BULLET.match(own, start) is not None
+        if not is_fiction and not is_listed and len(small) <= REQUEST_MAX * 4:
+            request = _read_sentence(own[start:end], is_word, is_question=is_question)
+            if request is not None:
+                yield request._replace(start=start, end=end)
 
 
 def _hide_others(text: str) -> str:
     """Return the text with what others said, and code, replaced by marks; of the same length."""
     spans = [span[:2] for span in find_voices(text) if span.voice in (Voice.QUOTED, Voice.NOBODYS)]
-    for start, end in sorted([*spans, *find_code(text)]):
-        text = text[:start] + re.sub(r"\S", "\x1a", text[start:end]) + text[end:]
-    return text
+    return replace_spans(text, merge_spans([*spans, *find_code(text)]), lambda part: re.sub(r"\S", MASK, part))
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from memory.english.function_words import AUXILIARIES, PRONOUNS, WH_WORDS, split_words
 from memory.english.lexicon import read_pattern, read_phrases
+from memory.english.spans import Within
 from memory.types import Span
 from memory.voice import Voice, VoicedSpan
 
@@ -130,7 +131,7 @@ def find_pasted(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iter
     """Yield spans that are not the writer's, and those that may not be. ``quoted``, ``code``: parts that are so by
     their marks; a line that begins in one says nothing about what follows."""
     yield from _find_blocks(text)
-    is_skipped, is_code = _Within([*quoted, *code]), _Within(code)
+    is_skipped, is_code = Within([*quoted, *code]), Within(code)
     lines = [line for line in _iter_lines(text) if not is_skipped(line[0])]
     is_asked, speaker, printed = False, -1, 0
     for place, (start, end) in enumerate(lines):
@@ -297,7 +298,7 @@ def _find_blocks(text: str) -> Iterator[VoicedSpan]:
         yield VoicedSpan(start, _paragraph_end(text, elements[-1].end()), Voice.QUOTED, "a page")
 
 
-def asks_for_texts(text: str) -> bool:
+def is_text_task(text: str) -> bool:
     """True if a system text begins with a request to process texts: what follows is material."""
     first = next(_iter_sentences(text, 0, LINE_MAX), None)
     return first is not None and (first.is_request or _ANY_MESSAGE.search(first.small) is not None)
@@ -346,16 +347,3 @@ def _find_next(text: str, at: int) -> int:
 def _paragraph_end(text: str, at: int) -> int:
     blank = _BLANK_LINE.search(text, at)
     return blank.start() if blank else len(text)
-
-
-class _Within:
-    """Tells if ascending positions are within one of some spans."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._waiting = sorted(spans, reverse=True)
-        self._until = 0
-
-    def __call__(self, at: int) -> bool:
-        while self._waiting and self._waiting[-1][0] <= at:
-            self._until = max(self._until, self._waiting.pop()[1])
-        return at < self._until
