@@ -10,5 +10,6 @@ SWITCHES: Final[tuple[Switch, ...]] = get_args(Switch)
 # Those that are on or off for an agent; remembering may also be left to the setting.
 AGENT_SWITCHES: Final = SWITCHES[:-1]
 
-# The switches that are off, each with the reason; persons: they cannot be told apart.
-Restrictions = Mapping[Switch | Literal["persons"], str]
+# What is not done for a prompt, each with the reason; persons: they cannot be told apart.
+Restriction = Switch | Literal["persons"]
+Restrictions = Mapping[Restriction, str]

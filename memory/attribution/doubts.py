@@ -8,6 +8,8 @@ from typing import Final
 
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import read_pattern
+from memory.english.sentences import iter_sentences
+from memory.english.spans import replace_spans
 from memory.voice import SPEAKER_ONLY, Voice, VoicedSpan
 
 LOOKED_AT: Final = 1_000  # characters at the beginning of a message and at its end: there people say what they want
@@ -33,9 +35,6 @@ _EMOJI: Final = "\U0001f602\U0001f923\U0001f606\U0001f639"
 _LIGHT: Final = re.compile(
     rf"(?<!\w)(?:{read_pattern('laughs')}|{read_pattern('made_up')}|{_WORKS})\b|(?<!\S)/s(?!\S)|[{_EMOJI}]"
 )
-_SENTENCE: Final = re.compile(
-    r"[^.!?\n]*(?:(?:[.!?](?!\s)|(?<=\b[DM]r)\.|(?<=\b[MS][st])\.|(?<=\bMrs)\.|(?<=\bProf)\.)[^.!?\n]*)*(?:[.!?]+|\n|\Z)"
-)
 _MY: Final = re.compile(r"\b(?:my|of mine|i(?: have|'ve)(?: got)? (?:an?|two|three))\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<![\w-])[A-Z][\w-]+")
 _REFERS: Final = re.compile(
@@ -45,7 +44,8 @@ _REFERS: Final = re.compile(
 
 def find_doubts(text: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
     """Yield the spans that hold for the writer alone. ``found``: the spans known so far, ascending and disjoint."""
-    own = _blank(text, [span for span in found if span.voice not in SPEAKER_ONLY])
+    others = [span[:2] for span in found if span.voice not in SPEAKER_ONLY]
+    own = replace_spans(text, others, lambda part: " " * len(part))
     is_long = len(own) > 2 * LOOKED_AT
     seen = (f"{own[:LOOKED_AT]}\n{own[-LOOKED_AT:]}" if is_long else own).lower()
     if _REQUEST.search(seen) or _FICTION.search(seen) or ("*" in seen and _ACTION.search(seen)):
@@ -81,7 +81,7 @@ def _find_personal(own: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan
     end = next((span.start for span in found if span.end == len(own) and span.voice in SPEAKER_ONLY), len(own))
     if _MY.search(own, 0, end) is None:
         return
-    sentences = [sentence.span() for sentence in _SENTENCE.finditer(own, 0, end) if sentence[0].strip()]
+    sentences = [span[:2] for span in iter_sentences(own[:end]) if own[span.start : span.end].strip()]
     personal = [_MY.search(own, *span) is not None for span in sentences]
     names: set[str] = set()
     for place, span in enumerate(sentences):
@@ -96,11 +96,3 @@ def _find_personal(own: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan
     for span, is_personal in zip(sentences, personal, strict=True):
         if is_personal or not names.isdisjoint(_NAME.findall(own, *span)):
             yield VoicedSpan(*span, Voice.UNSURE, "about what is the speaker's")
-
-
-def _blank(text: str, spans: Sequence[VoicedSpan]) -> str:
-    pieces, at = list[str](), 0
-    for span in spans:
-        pieces += (text[at : span.start], " " * (span.end - span.start))
-        at = span.end
-    return "".join([*pieces, text[at:]]) if spans else text

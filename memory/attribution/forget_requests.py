@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
 from memory.english.claims.stems import content_stems, stem, words_of
-from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
-from memory.english.sentences import SentenceFinder, find_code
+from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class, split_words
+from memory.english.lexicon import load_words
+from memory.english.sentences import MASK, find_code, iter_sentences
+from memory.english.spans import merge_spans, replace_spans
 from memory.english.tokenizer import find_words
-from memory.english.words import forgetting as english
 from memory.english.words.verbs import VERBS_AFTER_NAMES
 from memory.voice import Voice
 
@@ -25,40 +26,85 @@ _TRIGGERS: Final = re.compile(
     r"remember|\bstor|\bsave|off the record|between us|confidential|forget|delete|erase|remove", re.IGNORECASE
 )
 
-_NEVER_STORE: Final = rf"{english.NEVER} (?:remember|store|save)"
-_STARTS: Final = rf"{english.LEADS}{english.PLEASE}?{english.POLITE}?{english.PLEASE}?"
+# Patterns are for lower-case text with straight apostrophes.
+_EMOJI: Final = "\ufe0f\u2600-\u27bf\U0001f000-\U0001faff"
+# Courtesy and connectives around a form.
+_LEADS: Final = (
+    r"(?:(?:hey|hi|hello|(?:good )?(?:morning|evening)|oh|ok|okay|well|wait|thanks|sorry|haha|lol|also|and|so|btw"
+    rf"|by the way|ps|one more thing|note|please note|fyi)\b[\s,.:!\u2013\u2014{_EMOJI}-]*)*"
+)
+_POLITELY: Final = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz) )?)"
+_PLEASE: Final = r"(?:(?:please|pls|plz),? )"
+_TAIL: Final = r"(?:[\s,]*\b(?:please|pls|plz|thanks?|thank you|thx|ok|okay|now|for me))*"
+_NEVER: Final = r"(?:do not|don't|dont|do n't)"
+
+_THIS_MESSAGE: Final = r"this(?: message| one)?"
+_THIS_CONVERSATION: Final = r"this (?:whole |entire )?(?:chat|conversation)"
+_SECRET: Final = r"(?:off the record|(?:just |strictly |only )?between us|confidential)"
+
+_FORGET: Final = rf"(?:forget|stop remembering|{_NEVER} remember)"
+_DELETE: Final = r"(?:delete|erase|remove)"
+_SPOKEN: Final = r"what i(?:'ve| have)? (?:said|told you)(?: to you)? about"
+_EVERYTHING: Final = (
+    r"(?:everything|anything|all)(?: (?:that )?(?:you (?:know|remember|have|stored|saved)"
+    r"|i(?:'ve| have)? (?:ever )?(?:told you|said)))? about"
+)
+_MEMORIES: Final = r"(?:(?:all|any|the|your|every) )+(?:memory|memories)(?: you have)? about"
+_FROM_MEMORY: Final = r"from your (?:memory|memories)"
+
+# "My NOUN" of a task at hand is what is worked on, not what is known of the speaker.
+_WORK: Final = load_words("work_nouns")
+_OWN_ADJECTIVES: Final = split_words(
+    "actual current exact full home main mobile new old other own personal present private real"
+)
+
+# Begins a condition: what follows holds in its case alone.
+_CONDITIONS: Final = split_words("if when whenever unless while until once after before where since because whether")
+# Subjects with which a clause begins, but for names.
+_SUBJECTS: Final = load_words("clause_subjects")
+_SPEECH: Final = load_words("verbs_of_speech")
+
+_NEVER_STORE: Final = rf"{_NEVER} (?:remember|store|save)"
+_STARTS: Final = rf"{_LEADS}{_PLEASE}?{_POLITELY}?{_PLEASE}?"
 _MESSAGE: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} {english.THIS_MESSAGE}"
-    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{english.SECRET}){english.TAILS}"
+    rf"{_STARTS}(?:{_NEVER_STORE} {_THIS_MESSAGE}"
+    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}){_TAIL}"
 )
-_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{english.TAILS}")
+_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{_TAIL}")
 _CONVERSATION: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{english.THIS_CONVERSATION})"
-    rf"|{english.THIS_CONVERSATION} is {english.SECRET}){english.TAILS}"
+    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{_THIS_CONVERSATION})"
+    rf"|{_THIS_CONVERSATION} is {_SECRET}){_TAIL}"
 )
-_TAILS: Final = re.compile(rf"[\s,]+{english.TAILS}$")
+_TAILS: Final = re.compile(rf"[\s,]+{_TAIL}$")
 _ABOUT: Final = re.compile(
-    rf"{_STARTS}(?:{english.FORGET} (?:that (?P<that>.+)|(?:{english.SPOKEN}|{english.EVERYTHING}|{english.MEMORIES})"
-    rf" (?P<about>.+?)(?: {english.FROM_MEMORY})?|(?P<name>.+))"
-    rf"|{english.DELETE} (?:(?:{english.SPOKEN}|{english.EVERYTHING}|{english.MEMORIES}) (?P<deleted>.+?)"
-    rf"(?: {english.FROM_MEMORY})?|(?P<memory>.+) {english.FROM_MEMORY}))"
+    rf"{_STARTS}(?:{_FORGET} (?:that (?P<that>.+)|(?:{_SPOKEN}|{_EVERYTHING}|{_MEMORIES})"
+    rf" (?P<about>.+?)(?: {_FROM_MEMORY})?|(?P<name>.+))"
+    rf"|{_DELETE} (?:(?:{_SPOKEN}|{_EVERYTHING}|{_MEMORIES}) (?P<deleted>.+?)"
+    rf"(?: {_FROM_MEMORY})?|(?P<memory>.+) {_FROM_MEMORY}))"
 )
-_POLITE: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?{english.POLITE}")
+_POLITE: Final = re.compile(rf"{_LEADS}{_PLEASE}?{_POLITELY}")
 _CLAUSE_END: Final = re.compile(r"\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*")
-_OUTER: Final = re.compile(rf"^[\s*_~{english.EMOJI}]+|[\s.!?\u2026*_~;:,){english.EMOJI}-]+$")
+_OUTER: Final = re.compile(rf"^[\s*_~{_EMOJI}]+|[\s.!?\u2026*_~;:,){_EMOJI}-]+$")
 _SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
-_BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022>|#$]|\d{1,2}[.)])[ \t]*")
-_OWN_LEAD: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?")
-_FOR_NOW: Final = re.compile(english.FOR_NOW)
-_PLACES: Final = re.compile(english.PLACES)
-_NEXT_ORDER: Final = re.compile(english.NEXT_ORDER)
-# Before a form they make it somebody's words.
-_REPORTING: Final = re.compile(rf"\b(?:{'|'.join(sorted(english.SPEECH))})\b")
-_REPORTED: Final = re.compile(rf"{_REPORTING.pattern}[^,;:]{{0,30}}$")
-_FICTION: Final = re.compile(english.FICTION)
+_OWN_LEAD: Final = re.compile(rf"{_LEADS}{_PLEASE}?")
+# Where a thing is that is to be deleted; and a second order.
+_PLACES: Final = re.compile(
+    " (?:from|in|into|on|onto|at|inside|within|under|out|off|if|when|where|then|before|after|so|but|to) "
+)
+_NEXT_ORDER: Final = re.compile(
+    r",? (?:and|or|then|but|so) (?!(?:the|my|our|his|her|their|all|everything|anything)\b)[a-z]"
+)
+_FICTION: Final = re.compile(
+    r"\b(?:act as|pretend|role-?play|in the role of|stay in character|play (?:a|an|the|my) \w+"
+    r"|(?:write|make|tell|compose|invent|draft|create|sing|give)\b[^.!?\n]{0,40}"
+    r"\b(?:story|stories|tale|poem|song|lyrics|joke|jokes|scene|dialog|dialogue|script|screenplay|play|novel|chapter"
+    r"|sketch|limerick|haiku|fairy ?tale|fanfic|character|villain|hero))\b"
+)
+_REPORTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_SPEECH))})\b[^,;:]{{0,30}}$")
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
-_NEXT_WORD: Final = re.compile(r"[,;]\s+([\w']+)")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
+
+_VERBS: Final = AUXILIARIES | VERBS_AFTER_NAMES
 
 IsWord = Callable[[str], bool]
 
@@ -125,17 +171,14 @@ def find_requests(text: str, is_word: IsWord = lambda word: True) -> tuple[Forge
 
 def cut_requests(text: str, requests: tuple[ForgetRequest, ...]) -> str:
     """Return the message without the sentences that ask."""
-    kept, at = [], 0
-    for request in requests:
-        kept.append(text[at : request.start])
-        at = request.end
-    return "".join([*kept, text[at:]]).strip() if at else text
+    spans = [(request.start, request.end) for request in requests]
+    return replace_spans(text, spans, lambda sentence: "").strip() if spans else text
 
 
 def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
     """Return the topic of a call to forget: of a whole request, of what may follow "forget", or of a name."""
     text = text.strip()
-    is_order = re.match(rf"{_STARTS}(?:{english.FORGET}|{english.DELETE})\b", _plain(text)) is not None
+    is_order = re.match(rf"{_STARTS}(?:{_FORGET}|{_DELETE})\b", _plain(text)) is not None
     for told in (text,) if is_order else (f"forget {text}", f"forget everything about {text}"):
         found = [one.topic for one in find_requests(told, is_word) if one.topic is not None]
         if found:
@@ -145,27 +188,20 @@ def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
 
 def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
     own = _SIGNATURE.split(_hide_others(text), maxsplit=1)[0]
-    is_fiction, at = False, 0
-    for line in own.splitlines(keepends=True):
-        bullet = _BULLET.match(line)
-        for sentence in SentenceFinder(line.rstrip()):
-            small = _plain(line[sentence.start : sentence.end])
-            is_fiction = is_fiction or _FICTION.search(small) is not None
-            is_listed = bullet is not None and sentence.start == 0
-            if not is_fiction and not is_listed and len(small) <= REQUEST_MAX * 4:
-                request = _read_sentence(line[sentence.start : sentence.end], is_word, is_question=sentence.is_question)
-                if request is not None:
-                    begin = at + sentence.start
-                    yield request._replace(start=begin, end=at + sentence.end)
-        at += len(line)
+    is_fiction = False
+    for start, end, is_question in iter_sentences(own):
+        small = _plain(own[start:end])
+        is_fiction = is_fiction or _FICTION.search(small) is not None
+        if not is_fiction and len(small) <= REQUEST_MAX * 4:
+            request = _read_sentence(own[start:end], is_word, is_question=is_question)
+            if request is not None:
+                yield request._replace(start=start, end=end)
 
 
 def _hide_others(text: str) -> str:
     """Return the text with what others said, and code, replaced by marks; of the same length."""
     spans = [span[:2] for span in find_voices(text) if span.voice in (Voice.QUOTED, Voice.NOBODYS)]
-    for start, end in sorted([*spans, *find_code(text)]):
-        text = text[:start] + re.sub(r"\S", "\x1a", text[start:end]) + text[end:]
-    return text
+    return replace_spans(text, merge_spans([*spans, *find_code(text)]), lambda part: re.sub(r"\S", MASK, part))
 
 
 def _plain(text: str) -> str:
@@ -211,11 +247,10 @@ def _has_form(clause: _Clause, form: re.Pattern[str], *, is_question: bool) -> b
     if not before or _OWN_LEAD.fullmatch(f"{before} "):
         return True
     first = before.split()[0]
-    if first in english.CONDITIONS:
+    if first in _CONDITIONS:
         return False
-    if clause.mark == ":":  # a label says whose words follow
-        return first in english.OWN_SUBJECTS and _REPORTING.search(before) is None
-    return _REPORTED.search(before) is None or first in ("i", "we")
+    # A label, or a verb of speech, says that somebody's words follow.
+    return first in ("i", "we") or (clause.mark != ":" and _REPORTED.search(before) is None)
 
 
 def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
@@ -226,8 +261,6 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
     if found is None:
         return None
     kind = found.lastgroup or ""
-    if kind != "that" and _FOR_NOW.search(small):
-        return None
     start, end = found.span(kind)
     told = bare[start:end].strip() if len(bare) == len(small) else small[start:end].strip()
     plain = _plain(told)
@@ -248,31 +281,23 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
 
 def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     words = noun.split()
-    is_long = len(words) > NOUN_WORDS_MAX or any(
-        word in PREPOSITIONS - english.OF_NOUN or word in english.CONDITIONS or word in ("and", "or") for word in words
-    )
-    if not _stems(noun) or (is_strict and (is_long or english.WORK & set(words[:2]))):
+    is_long = len(words) > NOUN_WORDS_MAX or not (PREPOSITIONS | _CONDITIONS | {"and", "or"}).isdisjoint(words)
+    if not _stems(noun) or (is_strict and (is_long or not _WORK.isdisjoint(words[:2]))):
         return None
     return Topic(TopicKind.OWN, noun)
 
 
 def _is_clause(told: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
-    plain = _plain(told)
-    words = plain.split()
-    has_more = any(after[1] in english.NEXT_CLAUSE for after in _NEXT_WORD.finditer(plain))
-    if has_more or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
+    words = _plain(told).split()
+    if not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you" or not _stems(told):
         return False
-    if not _stems(" ".join(word for word in words if word not in english.SPEECH)):
-        return False
-    if words[0].split("'")[0] in english.SUBJECTS or (told[0].isupper() and words[1].endswith("s")):
+    if words[0].split("'")[0] in _SUBJECTS or (told[0].isupper() and words[1].endswith("s")):
         return True
-    for word, following in zip(words[1:], [*words[2:], ""], strict=True):
-        if word in AUXILIARIES or word in VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
-            return True
-        if word.endswith("ed") and (is_closed_class(following) or following[:1].isdigit()):
-            return True
-    return False
+    return any(
+        word in _VERBS or (word.endswith("ed") and (is_closed_class(following) or following[:1].isdigit()))
+        for word, following in zip(words[1:], [*words[2:], ""], strict=True)
+    )
 
 
 def _is_name(told: str, is_word: IsWord) -> bool:
@@ -308,7 +333,7 @@ def _stems_of(text: str) -> set[str]:
 @lru_cache(maxsize=1_000)
 def _own_pattern(noun: str) -> re.Pattern[str]:
     words = r"[\s-]+".join(re.escape(word) for word in noun.replace("-", " ").split())
-    adjectives = "|".join(sorted(english.OWN_ADJECTIVES))
+    adjectives = "|".join(sorted(_OWN_ADJECTIVES))
     return re.compile(rf"\b(?:my|the user's)\s+(?:(?:{adjectives})\s+)?{words}(?:e?s)?\b")
 
 

@@ -1,33 +1,32 @@
 """Cuts a message into parts, each with the voice it is said in."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Final
 
-from memory.attribution.completions import find_completion
 from memory.attribution.doubts import find_doubts
-from memory.attribution.folding import fold
 from memory.attribution.pasted import TEXTS, find_pasted
 from memory.attribution.quotations import find_quotations
+from memory.attribution.templates import digest_words, find_completion
 from memory.english.sentences import find_code
+from memory.english.spans import merge_spans, replace_spans
+from memory.english.unicode import reveal
 from memory.types import Span
 from memory.voice import SPEAKER_ONLY, STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
 
 SHORT_MAX: Final = 600  # characters of own words: longer messages may hold anything
 _MARKS: Final = "\"'“„«「"
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
-_WORDS: Final = re.compile(r"\w+")
-WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
 AT_ONCE_MAX: Final = 6_000  # characters
 ASKING_MAX: Final = 600  # characters at the end of an answer
-_ASKS_FOR_TEXT: Final = re.compile(
+_REQUESTS_PASTE: Final = re.compile(
     r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
     rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
 )
-_ANNOUNCES: Final = re.compile(
+_ANNOUNCES_PASTE: Final = re.compile(
     r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
     r".*\b(?:next|then|after|now|soon|ready)\b"
 )
@@ -38,7 +37,7 @@ _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–
 def find_voices(text: str) -> tuple[VoicedSpan, ...]:
     """Return the parts that are not simply the speaker's own, for all agents: ascending and disjoint. Linear in the
     length of the text."""
-    folded = fold(text)
+    folded = reveal(text)
     whole = folded.text.strip()
     start = folded.text.find(whole)
     # A message that is in quotation marks as a whole quotes nobody.
@@ -79,12 +78,8 @@ def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
 
 def own_words(text: str, weakest: Voice = Voice.FICTION) -> str:
     """Return what the speaker says in this voice or a stronger one, with a line break in place of the rest."""
-    kept, at = [], 0
-    for span in find_voices(text):
-        if weaker_of(span.voice, weakest) is not weakest:
-            kept.append(text[at : span.start])
-            at = span.end
-    return "\n".join([*kept, text[at:]]) if at else text
+    others = [span[:2] for span in find_voices(text) if weaker_of(span.voice, weakest) is not weakest]
+    return replace_spans(text, others, lambda part: "\n")
 
 
 def has_fiction(text: str) -> bool:
@@ -94,49 +89,39 @@ def has_fiction(text: str) -> bool:
 
 def quoted_spans(text: str) -> list[Span]:
     """Return the parts that are quoted or nobody's, ascending and disjoint."""
-    spans: list[Span] = []
-    for start, end, voice, _ in find_voices(text):
-        if voice in SPEAKER_ONLY:
-            continue
-        if spans and spans[-1][1] >= start:
-            spans[-1] = spans[-1][0], end
-        else:
-            spans.append((start, end))
-    return spans
+    return merge_spans(span[:2] for span in find_voices(text) if span.voice not in SPEAKER_ONLY)
 
 
 def digest_paragraph(text: str, at: int) -> str:
     """Return 32 hexadecimal digits, equal for all paragraphs that differ only in case, white space and punctuation."""
-    folded = fold(text)
-    place = bisect_left(folded.places, at) if folded.places else at
-    start = max((end.end() for end in _BLANK_LINES.finditer(folded.text, 0, place)), default=0)
-    blank = _BLANK_LINES.search(folded.text, place)
-    words = _WORDS.findall(folded.text[start : blank.start() if blank else len(folded.text)].casefold())
-    return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    folded, place = reveal(text).text, len(reveal(text[:at]).text)
+    start = max((end.end() for end in _BLANK_LINES.finditer(folded, 0, place)), default=0)
+    blank = _BLANK_LINES.search(folded, place)
+    return digest_words(folded[start : blank.start() if blank else len(folded)]).hex()
 
 
-def asks_for_text(answer: str) -> bool:
+def requests_paste(answer: str) -> bool:
     """True if the model asks for a text to be sent: that text may be anybody's."""
-    return _asks_for_text(answer[-ASKING_MAX:])
+    return _requests_paste(answer[-ASKING_MAX:])
 
 
-def announces_text(said: str) -> bool:
+def announces_paste(said: str) -> bool:
     """True if the speaker will send a text next."""
-    return _announces_text(said[-ASKING_MAX:])
+    return _announces_paste(said[-ASKING_MAX:])
 
 
 # Clients send a conversation again with each turn.
 @lru_cache(maxsize=2_000)
-def _asks_for_text(end: str) -> bool:
-    return _ASKS_FOR_TEXT.search(end.casefold()) is not None
+def _requests_paste(end: str) -> bool:
+    return _REQUESTS_PASTE.search(end.casefold()) is not None
 
 
 @lru_cache(maxsize=2_000)
-def _announces_text(end: str) -> bool:
-    return _ANNOUNCES.search(end.casefold()) is not None
+def _announces_paste(end: str) -> bool:
+    return _ANNOUNCES_PASTE.search(end.casefold()) is not None
 
 
-def hands_on(text: str) -> bool:
+def is_forwarding_request(text: str) -> bool:
     """True if the message ends where somebody else's words are to follow: `Here is the page:`."""
     end = text.rstrip()
     spans = find_voices(f"{end}\n\nx") if end.endswith(":") else ()
@@ -153,26 +138,19 @@ def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]
         yield VoicedSpan(end, len(text), Voice.UNSURE, "beyond the first paragraph of a long message")
 
 
-def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
-    """Make spans ascending and disjoint: where they overlap, the weakest voice wins."""
-    taken: list[VoicedSpan] = []
-    for voice in WEAKEST_FIRST:
-        taken = sorted([*taken, *_leave_out(sorted(span for span in spans if span.voice is voice), taken)])
-    return taken
-
-
-def _leave_out(spans: Sequence[VoicedSpan], taken: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
-    """Yield the parts of ascending spans that are not taken, each position once."""
-    at, waiting = 0, list(reversed(taken))
-    for span in spans:
-        at = max(at, span.start)
-        while waiting and waiting[-1].start < span.end:
-            if waiting[-1].start > at:
-                yield span._replace(start=at, end=waiting[-1].start)
-            at = max(at, waiting[-1].end)
-            if at > span.end:
-                break
-            waiting.pop()
-        if at < span.end:
-            yield span._replace(start=at)
-            at = span.end
+def _flatten(spans: Iterable[VoicedSpan]) -> list[VoicedSpan]:
+    """Make spans ascending and disjoint: where they overlap, the weakest voice wins, then the first."""
+    waiting = sorted((span for span in spans if span.start < span.end), reverse=True)
+    flat: list[VoicedSpan] = []
+    begun: list[tuple[int, VoicedSpan]] = []  # a heap
+    for start, end in pairwise(sorted({edge for span in waiting for edge in span[:2]})):
+        while waiting and waiting[-1].start <= start:
+            span = waiting.pop()
+            heappush(begun, (-STRONGEST_FIRST.index(span.voice), span))
+        while begun and begun[0][1].end <= start:
+            heappop(begun)
+        if begun and flat and flat[-1].end == start and flat[-1][2:] == begun[0][1][2:]:
+            flat[-1] = flat[-1]._replace(end=end)
+        elif begun:
+            flat.append(begun[0][1]._replace(start=start, end=end))
+    return flat

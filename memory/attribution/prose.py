@@ -4,7 +4,8 @@ import re
 from typing import Final
 
 from memory.attribution.parts import quoted_spans
-from memory.english.sentences import MASK, find_code, mask
+from memory.english.sentences import MASK, blank_out, find_code, mask
+from memory.english.spans import replace_spans
 
 # The beginning of a line that a program wrote, or that somebody types into one.
 _PRINTED: Final = re.compile(
@@ -41,7 +42,9 @@ _IDENTIFIER: Final = re.compile(
 def mask_all_but_prose(text: str) -> str:
     """Return the text with everything masked, character for character, except the author's own sentences; line breaks
     stay. Linear in the length."""
-    prose = _hide_quotations(text, mask(text))
+    # A name alone in quotation marks is not a quotation.
+    quoted = [span for span in quoted_spans(text) if any(map(str.isspace, text[slice(*span)].strip()))]
+    prose = replace_spans(mask(text), quoted, blank_out)
     pieces, at = [], 0
     for paragraph in _PARAGRAPHS.finditer(prose):
         lines = paragraph[0].splitlines(keepends=True)
@@ -50,19 +53,9 @@ def mask_all_but_prose(text: str) -> str:
         is_pasted = sum(are_data) * 2 >= len(lines)
         pieces.append(prose[at : paragraph.start()])
         for line, is_data in zip(lines, are_data, strict=True):
-            pieces.append(_blank_out(line) if is_data or is_pasted else line)
+            pieces.append(blank_out(line) if is_data or is_pasted else line)
         at = paragraph.end()
     return "".join([*pieces, prose[at:]])
-
-
-def _hide_quotations(text: str, prose: str) -> str:
-    pieces, at = [], 0
-    for start, end in quoted_spans(text):
-        # A name alone in quotation marks is not a quotation.
-        if end > at and any(map(str.isspace, text[start:end].strip())):
-            pieces += [prose[at:start], _blank_out(prose[max(at, start) : end])]
-            at = end
-    return "".join([*pieces, prose[at:]]) if pieces else prose
 
 
 def _is_data(line: str) -> bool:
@@ -80,10 +73,6 @@ def _is_data(line: str) -> bool:
 
 def _has_many_symbols(line: str) -> bool:
     return len(_SYMBOLS.findall(line.replace(MASK * 2, ""))) >= max(2, len(line) // 25 + 1)
-
-
-def _blank_out(line: str) -> str:
-    return "\n".join(MASK * len(part) for part in line.split("\n"))
 
 
 def find_identifiers(text: str, *, is_code: bool = False) -> set[str]:

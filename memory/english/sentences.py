@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from memory.english.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, is_closed_class
+from memory.english.spans import replace_spans
 
 MASK: Final = "\x1a"  # replaces every masked character; splits tokens and is not white space
 NAME_MARK: Final = "\x10"  # replaces a back-tick around a name; likewise
@@ -64,7 +65,7 @@ def mask(text: str) -> str:
     # Each search comes after a check for something it requires: most texts have nothing to mask.
     text = blank_signs(text)
     if "```" in text or "~~~" in text:
-        text = _hide(text, _find_fenced_code(text))
+        text = replace_spans(text, _find_fenced_code(text), blank_out)
     if "`" in text:
         text = _INLINE_CODE.sub(_hide_code, text)
     if "<recollection>" in text:
@@ -72,11 +73,11 @@ def mask(text: str) -> str:
     if "gutask" in text.lower():
         text = _hide_matches(text, _GUTASK)
     if "://" in text:
-        text = _hide(text, _find_addresses(text))
+        text = replace_spans(text, _find_addresses(text), blank_out)
     if "www." in text or "mailto:" in text:
         text = _hide_matches(text, _OTHER_ADDRESS)
     if '"' in text or "{" in text:
-        text = _hide(text, _find_json(text))
+        text = replace_spans(text, _find_json(text), blank_out)
         text = _hide_matches(text, _JSON_LINE)
     return text
 
@@ -148,20 +149,12 @@ class SentenceFinder:
         return not is_small_letter or _AFTER_LETTER.match(self._text, stop) is not None
 
 
-def _hide(text: str, regions: Iterator[tuple[int, int]]) -> str:
-    pieces = []
-    at = 0
-    for start, end in regions:
-        pieces += [text[at:start], _blank_out(text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
-
-
 def _hide_matches(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda match: _blank_out(match[0]), text)
+    return pattern.sub(lambda match: blank_out(match[0]), text)
 
 
-def _blank_out(piece: str) -> str:
+def blank_out(piece: str) -> str:
+    """Mask a text, but for its line breaks."""
     return "\n".join(MASK * len(line) for line in piece.split("\n"))
 
 
@@ -169,7 +162,7 @@ def _hide_code(code: re.Match[str]) -> str:
     opening, content, closing = code.groups()
     others = content.split(" ")[1:]
     if _NAME_IN_CODE.match(content) is None or any(is_closed_class(word.lower()) or word.isupper() for word in others):
-        return _blank_out(code[0])
+        return blank_out(code[0])
     return NAME_MARK * len(opening) + content + NAME_MARK * len(closing)
 
 
@@ -217,6 +210,15 @@ def _find_json(text: str) -> Iterator[tuple[int, int]]:
                     regions.pop()
                 regions.append((start, token.end()))
     yield from regions
+
+
+def iter_sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of each line, in order."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        for start, end, is_question in SentenceFinder(line.rstrip()):
+            yield Sentence(at + start, at + end, is_question)
+        at += len(line)
 
 
 def iter_passages(prose: str) -> Iterator[tuple[int, int]]:

@@ -46,6 +46,8 @@ _SEGMENT: Final = re.compile(rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACH
 # (Stream-Safe Text Format); marks beyond it become spaces, one for one.
 _OVERLONG_MARKS: Final = re.compile(rf"({_ATTACHING}{{30}})({_ATTACHING}+)")
 
+_LINE_ENDS: Final = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
 # Replacing a character throughout is faster than NFKC of the whole text up to so many of them.
 _FEW: Final = 16
 
@@ -105,8 +107,9 @@ def normalise(text: str) -> NormalText:
 
 
 def reveal(text: str) -> NormalText:
-    """Return the text with each character in NFKC and without format characters (Cf), with the way back to the source.
+    r"""Return the text with each character in NFKC, without format characters (Cf), and with lines ended by ``\n``.
     Nothing is joined or folded."""
+    text = _LINE_ENDS.sub(lambda end: " \n" if len(end[0]) == 2 else "\n", text)
     if text.isascii():
         return NormalText(text, [], [])
     forms = {character: form for character in set(text) if (form := _visible_form(character)) != character}

@@ -6,7 +6,7 @@ from typing import Final
 
 import orjson
 
-from memory.attribution.templates import find_openings
+from memory.attribution.templates import find_template_heads
 from memory.db.connections import Connection
 from memory.learning.messages import NewMessage
 from memory.models.messages import CONVERSATION_BYTES
@@ -41,7 +41,7 @@ async def count_openings(connection: Connection, messages: Iterable[NewMessage])
         if conversation != digest:  # it is not the first of its conversation
             await connection.execute(GO_ON, [*speaker, orjson.dumps([[conversation.hex()]]).decode()])
             continue
-        openings = find_openings(message.text)
+        openings = find_template_heads(message.text)
         for opening in openings:
             told = conversation.hex(), opening.rest.hex()
             said = {"agent": speaker.agent, "person": speaker.person, "digest": opening.digest, "text": opening.text}

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory.attribution.envelopes import unwrap_answer
@@ -11,6 +11,7 @@ from memory.attribution.pasted import PRINTED
 from memory.attribution.prose import mask_all_but_prose
 from memory.english.function_words import is_closed_class
 from memory.english.sentences import MASK, SentenceFinder, find_code, mask
+from memory.english.spans import Within
 from memory.english.words import requests
 from memory.graph.statement import make_storable
 from memory.recall.lines import says_something
@@ -172,21 +173,10 @@ def shorten(episode: EpisodeText) -> EpisodeText:
     return EpisodeText(text, cut(episode.quoted), cut(episode.unsure))
 
 
-def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the spans in ascending order, those that touch or overlap merged."""
-    united: list[Span] = []
-    for start, end in sorted(spans):
-        if united and start <= united[-1][1]:
-            united[-1] = united[-1][0], max(end, united[-1][1])
-        elif end > start:
-            united.append((start, end))
-    return tuple(united)
-
-
 def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Span]:
     """Yield code and program output of more than CODE_LINES_MAX lines. ``prose`` is the result of
     ``mask_all_but_prose``; ``said``: quotations of people in the text."""
-    is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(said)
+    is_fenced, is_of_others = Within(find_code(text)), Within(said)
     start = end = lines = 0
     for line in _LINE.finditer(text):
         at, shown = line.start(), prose[line.start() : line.end()]
@@ -199,18 +189,6 @@ def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Spa
             lines = 0
     if lines > CODE_LINES_MAX:
         yield start, end
-
-
-class _Within:
-    """Tells for positions in ascending order if they are within one of the ascending spans."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._waiting = list(reversed(spans))
-
-    def __call__(self, at: int) -> bool:
-        while self._waiting and self._waiting[-1][1] <= at:
-            self._waiting.pop()
-        return bool(self._waiting) and self._waiting[-1][0] <= at
 
 
 def cut_out(text: str, quoted: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory.english.function_words import is_closed_class, split_words
+from memory.english.spans import merge_spans
 from memory.secrets.apposition import find_in_apposition
 from memory.secrets.shapes import (
     CLOSING,
@@ -18,7 +19,6 @@ from memory.secrets.shapes import (
     VALUE,
     ends_line,
     looks_secret,
-    merge_spans,
     span_of,
 )
 from memory.secrets.wording import (

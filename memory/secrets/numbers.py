@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory.secrets.shapes import merge_spans
+from memory.english.spans import merge_spans
 from memory.types import Span
 
 # A text in bytes of a few kinds: digits as 0, capitals as A, blanks and dashes unchanged, a full stop for everything

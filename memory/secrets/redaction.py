@@ -2,15 +2,15 @@
 secret."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from memory.english.non_words import is_key
+from memory.english.spans import replace_spans
 from memory.english.unicode import reveal
 from memory.secrets.labels import find_announced
 from memory.secrets.numbers import find_numbers
 from memory.secrets.shapes import FILLER, MARK, PLACEHOLDER, looks_secret
-from memory.types import Span
 
 __all__ = ["MARK", "blank_secrets", "mask_secrets"]
 
@@ -56,7 +56,7 @@ def _cover(text: str, cover: Cover) -> str:
         filled = _PRIVATE_KEY.sub(_fill, filled)
     revealed = reveal(filled)
     spans = (revealed.source_span(*match.span()) for match in _FILLED.finditer(_fill_lines(revealed.text)))
-    return _replace(text, spans, cover)
+    return replace_spans(text, spans, cover)
 
 
 def _fill_lines(text: str) -> str:
@@ -64,25 +64,15 @@ def _fill_lines(text: str) -> str:
         text = _CREDENTIALS.sub(lambda match: f"{match[1]}{FILLER * (len(match[0]) - len(match[1]) - 1)}@", text)
     if "@" in text:
         text = _BARE_CREDENTIALS.sub(lambda match: f"{match[1]}{_fill(match[2])}@", text)
-    text = _replace(text, find_announced(text), _fill)
+    text = replace_spans(text, find_announced(text), _fill)
     if " -" in text:
         text = _ARGUMENT.sub(_fill_argument, text)
-    text = _replace(text, find_numbers(text), _fill)
+    text = replace_spans(text, find_numbers(text), _fill)
     return _fill_runs(text)
 
 
 def _fill(secret: str | re.Match[str]) -> str:
     return FILLER * len(secret if isinstance(secret, str) else secret[0])
-
-
-def _replace(text: str, spans: Iterable[Span], cover: Cover) -> str:
-    """Replace the spans, which ascend and do not overlap."""
-    pieces: list[str] = []
-    copied = 0
-    for start, end in spans:
-        pieces += [text[copied:start], cover(text[start:end])]
-        copied = end
-    return "".join([*pieces, text[copied:]]) if pieces else text
 
 
 # -- `mysql -p x`, `curl -u user:x`, `redis-cli -a x`

@@ -1,7 +1,6 @@
 """The shapes of secrets and of placeholders, shared by the modules that find secrets."""
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from memory.english.function_words import split_words
@@ -59,14 +58,3 @@ def span_of(text: str, value: re.Match[str]) -> Span:
 
 def ends_line(text: str, end: int) -> bool:
     return text[end : end + 8].lstrip(" \t")[:1] in ("", "\n", "\r")
-
-
-def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Sort spans, and merge those that overlap."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged

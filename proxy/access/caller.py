@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from django.conf import settings
 
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
-from memory.access.switches import Restrictions, Switch
+from memory.access.switches import Restriction, Restrictions, Switch
 from memory.attribution.client_names import LOOPBACK, name_unregistered
 from memory.cache.audience import ProjectRow
 from memory.cache.state import AgentRow, Cache
@@ -159,9 +159,9 @@ def impersonate(cache: Cache, agent: str, person: str = "", project: int | None 
     return Caller(agent, token, True, off, person=clean_person(person), project=project)
 
 
-def restrict_agent(cache: Cache, token: AgentRow | None, *, is_local: bool) -> dict[Switch, str]:
+def restrict_agent(cache: Cache, token: AgentRow | None, *, is_local: bool) -> dict[Restriction, str]:
     """Return what the settings switch off for the owner of the token; None: for a caller without one."""
-    off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
+    off: dict[Restriction, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
     choice = token.episodes if token is not None else "default"
     is_trusted = token is not None or (is_local and settings.FESTINGER_TRUST_LOOPBACK != "none")
     if choice == "off":

@@ -11,7 +11,7 @@ from collections.abc import Container
 from typing import Final
 
 from memory.attribution.envelopes import is_person_envelope, unwrap
-from memory.attribution.templates import find_openings
+from memory.attribution.templates import find_template_heads
 from memory.english.words import programs as english
 from proxy.formats.base import Payload, Prompt
 
@@ -47,7 +47,7 @@ def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] =
     )
     if is_task and not _TOOLS.search(system):
         return "a prompt made for one task"
-    if text and templates and any(one.digest in templates for one in find_openings(unwrap(text, "user")[0])):
+    if text and templates and any(one.digest in templates for one in find_template_heads(unwrap(text, "user")[0])):
         return "what a program fills into a template"
     if is_read_by_program and not system:
         return "a prompt whose answer a program reads"

@@ -13,8 +13,8 @@ from memory.attribution.envelopes import (
     read_sender,
     remove_client_parts,
 )
-from memory.attribution.parts import announces_text, asks_for_text, hands_on
-from memory.attribution.pasted import asks_for_texts
+from memory.attribution.parts import announces_paste, is_forwarding_request, requests_paste
+from memory.attribution.pasted import is_text_task
 from memory.types import Message
 from memory.voice import Voice, weaker_of
 from proxy.access.persons import clean_person
@@ -114,7 +114,7 @@ class _Speakers:
         opening = systems + [part.text for part in self._parts[self._first : self._first + 1] if self._first >= 0]
         if any(map(is_fiction, opening)):
             return Voice.FICTION
-        is_unsure = any(map(asks_for_texts, systems[:1])) or any(map(is_about_work, opening))
+        is_unsure = any(map(is_text_task, systems[:1])) or any(map(is_about_work, opening))
         return Voice.UNSURE if is_unsure else Voice.SHARED
 
     def _after(self, index: int) -> Voice:
@@ -123,10 +123,10 @@ class _Speakers:
         if before is None:
             return Voice.SHARED
         if before.role == "user":
-            return Voice.QUOTED if hands_on(before.text) else Voice.SHARED
+            return Voice.QUOTED if is_forwarding_request(before.text) else Voice.SHARED
         earlier = self._parts[index - 2].text if index > 1 else ""
         is_text = before.role == "assistant" and (
-            asks_for_text(before.text) or announces_text(earlier) or asks_for_made_up(earlier)
+            requests_paste(before.text) or announces_paste(earlier) or asks_for_made_up(earlier)
         )
         return Voice.UNSURE if is_text else Voice.SHARED
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.everyday.running import player
 
-DATA = Path(__file__).parents[1] / "memory" / "english" / "data" / "forget_requests.jsonl"
+DATA = Path(__file__).parents[1] / "memory" / "attribution" / "data" / "forget_requests.jsonl"
 
 
 def as_row(number: int, asked: dict[str, Any]) -> dict[str, Any]:

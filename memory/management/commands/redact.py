@@ -11,9 +11,7 @@ from django.db import connection
 
 from memory.cache.sync import CHANNEL
 from memory.english.phrases import format_count
-from memory.redaction.episodes import redact_episodes
-from memory.redaction.journals import redact_journals
-from memory.redaction.tables import Redaction
+from memory.redaction import Redaction, redact_episodes, redact_journals
 from memory.secrets.known import KnownSecret
 
 UNTOUCHED = (

@@ -29,7 +29,7 @@ from memory.memories.forgetting import ForgetScope, forget
 from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
 from memory.models import Config, Embedder, Episode, Memory, Project, PromptOpening
-from memory.redaction.episodes import redact_episodes
+from memory.redaction import redact_episodes
 from memory.search import held
 from memory.search.held import Indexes
 from memory.search.index import COLUMNS, Index

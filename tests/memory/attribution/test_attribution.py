@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.attribution.folding import fold
 from memory.attribution.parts import (
     SHORT_MAX,
-    announces_text,
-    asks_for_text,
+    announces_paste,
     digest_paragraph,
     find_voices,
-    hands_on,
+    is_forwarding_request,
     own_words,
+    requests_paste,
     voice_of,
 )  # fmt: skip
+from memory.english.unicode import reveal
 from memory.voice import SPEAKER_ONLY, Voice
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
@@ -128,12 +128,12 @@ def test_the_same_paragraph_is_known_in_any_dress() -> None:
 
 
 def test_a_message_may_say_what_the_next_one_is() -> None:
-    assert hands_on("Here is the page:")
-    assert not hands_on("Two more things:")
-    assert announces_text("I'll send you an article, then you sum it up.")
-    assert not announces_text("I'll send you greetings.")
-    assert asks_for_text("Of course! Please paste the text.")
-    assert not asks_for_text("Of course! Where does it run?")
+    assert is_forwarding_request("Here is the page:")
+    assert not is_forwarding_request("Two more things:")
+    assert announces_paste("I'll send you an article, then you sum it up.")
+    assert not announces_paste("I'll send you greetings.")
+    assert requests_paste("Of course! Please paste the text.")
+    assert not requests_paste("Of course! Where does it run?")
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_of_a_prompt_that_is_to_be_gone_on_with_only_what_is_asked_is_a_persons(
 
 
 @given(st.text(st.sampled_from("a\u00e9\u200b\uff21\ufb01\r\n\u2028\x0b \U0001d400")))
-def test_a_folded_text_shows_where_it_comes_from(text: str) -> None:
-    folded = fold(text)
+def test_a_revealed_text_shows_where_it_comes_from(text: str) -> None:
+    revealed = reveal(text)
 
-    assert not set("\r\u2028\x0b\u200b") & set(folded.text)
-    assert fold(folded.text).text == folded.text
-    for at, character in enumerate(folded.text):
-        start, end = folded.source_span(at, at + 1)
-        assert character.isspace() or fold(text[start:end]).text == character
+    assert not set("\r\u2028\x0b\u200b") & set(revealed.text)
+    assert reveal(revealed.text).text == revealed.text
+    for at, character in enumerate(revealed.text):
+        start, end = revealed.source_span(at, at + 1)
+        assert character.isspace() or character in reveal(text[start:end]).text
 
 
 @given(st.lists(PIECES).map("".join))

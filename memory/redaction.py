@@ -1,16 +1,22 @@
-"""Removes a secret from every table, whatever app it belongs to: from each column of text, text arrays and JSON."""
+"""Removes a secret from whatever is stored: every table, whatever app it belongs to, and the journals."""
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
 
+import orjson
 from django.db import DataError, IntegrityError, connection, transaction
 from psycopg import sql
 from psycopg.errors import UniqueViolation
 
+from memory.db.files import replace_file
 from memory.db.locks import Lock, lock_until_commit
+from memory.learning.journal import Journal, claim
+from memory.memories.episodes import EpisodeText, leave_out, shorten, write_places
+from memory.search.lexemes import LEXEMES, fold
 from memory.secrets.known import KnownSecret
 from memory.secrets.redaction import MARK
 
@@ -27,6 +33,16 @@ _COLUMNS: Final = """
 """
 _VOCABULARY: Final = "soas"
 _MARKS_MAX: Final = 100  # to keep rows apart that would be equal with the same mark
+_FIND_EPISODES: Final = "SELECT id, text, quoted, unsure FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
+_UPDATE_EPISODE: Final = f"""
+    UPDATE episode SET text = said.text, quoted = said.quoted::int[], unsure = said.unsure::int[], lexemes = {LEXEMES}
+    FROM (VALUES (%s::int8, %s, %s, %s, %s, %s)) AS said (id, text, quoted, unsure, own, passed_on)
+    WHERE episode.id = said.id
+"""
+_EMBED_ANEW: Final = """
+    INSERT INTO pending_embedding (kind, row) SELECT 'episode', unnest(%s::int8[])
+    ON CONFLICT (kind, row) DO UPDATE SET attempts = 0, next_attempt_at = now(), last_error = ''
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +169,61 @@ def _find_tables() -> Iterator[_Table]:
             by_table[schema, table].append(_Column(*column))
     for schema, table in sorted(by_table, key=lambda key: key[1] != _VOCABULARY):
         yield _Table(schema, table, by_table[schema, table])
+
+
+@transaction.atomic
+def redact_episodes(secret: KnownSecret) -> Counter[str]:
+    """Redact episodes; return where the secret was, by ``table.column``."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_EPISODES, [secret.literals])
+        found = cursor.fetchall()
+        for row, text, *places in found:
+            episode = EpisodeText(text, *(tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in places))
+            rest = shorten(leave_out(episode, list(secret.find(text)), MARK))
+            parts = (write_places(rest.quoted), write_places(rest.unsure), fold(rest.own), fold(rest.passed_on))
+            cursor.execute(_UPDATE_EPISODE, [row, rest.text, *parts])
+        cursor.execute(_EMBED_ANEW, [[row for row, *_ in found]])
+    return Counter({"episode.text": len(found)} if found else {})
+
+
+class RedactedJournals(NamedTuple):
+    """``lines`` that contained the secret, and ``in_use``: files that a process is writing or replaying."""
+
+    lines: int
+    in_use: int
+
+
+def redact_journals(folder: Path, secret: KnownSecret, *, is_trial: bool = False) -> RedactedJournals:
+    """Replace the secret by a mark in the files that no process holds. ``is_trial``: only count.
+
+    Raises OSError."""
+    lines = in_use = 0
+    for path in Journal(folder).files():
+        file = claim(path)
+        if file is None:
+            in_use += path.exists()
+            continue
+        with file:
+            lines += _redact_file(path, file, secret, is_trial=is_trial)
+    return RedactedJournals(lines, in_use)
+
+
+def _redact_file(path: Path, file: BinaryIO, secret: KnownSecret, *, is_trial: bool) -> int:
+    old = file.readlines()
+    new = [_redact_line(line, secret) for line in old]
+    changed = sum(before != after for before, after in zip(old, new, strict=True))
+    if changed and not is_trial:
+        # A process that waits for the old file's lock sees that it is gone.
+        replace_file(path, b"".join(new), 0o600)
+    return changed
+
+
+def _redact_line(line: bytes, secret: KnownSecret) -> bytes:
+    """Redact a line; a torn line is covered as plain text."""
+    text = line.decode(errors="replace")
+    try:
+        said = orjson.loads(text)
+    except ValueError:
+        return secret.cover(text, {}).encode() if secret.is_in(text) else line
+    covered = secret.cover(said, {})
+    return line if covered == said else orjson.dumps(covered) + b"\n"
