@@ -3,22 +3,29 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
+from unfold.widgets import UnfoldAdminPasswordWidget
 
+from memory.access import key_encryption
 from memory.english.tokenizer import tokenise
 from memory.models import Soas, find_called_like
 
@@ -83,6 +90,57 @@ class Page(ModelAdmin):
         if not (shown.query or shown.has_active_filters):
             shown.full_result_count = shown.result_count  # otherwise "Show all" is offered in vain
         return shown
+
+
+class TriedOutPage(Page):
+    """A page of rows that are another server, which a button and an action try out: ``try_out`` tells the result."""
+
+    own_views: Mapping[str, str | Callable[..., HttpResponse]] = {"<int:row_id>/test/": "test"}
+    actions = ("try_rows",)
+    try_out: Callable[[HttpRequest, Any], None]
+
+    @method_decorator(require_POST)
+    def test(self, request: HttpRequest, row_id: int) -> HttpResponse:
+        row = get_object_or_404(self.model, pk=row_id)
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        self.try_out(request, row)
+        return redirect(address(self.model, row_id))
+
+    @admin.action(description="Test the selected %(verbose_name_plural)s", permissions=["change"])
+    def try_rows(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self.try_out(request, row)
+
+
+class SecretForm(ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    """A form in which a secret can be entered, as ``key``, but is never shown. It is stored encrypted."""
+
+    column = ""  # of the secret
+    key = forms.CharField(
+        required=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown. Empty leaves the stored one as it is.",
+    )
+    secret: str | None = None  # to be stored
+
+    def encrypt(self, key: str) -> None:
+        try:
+            self.secret = key_encryption.encrypt(key)
+        except key_encryption.KeyMistake as mistake:
+            self.add_error("key", str(mistake))
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
+        # After the model's own checks, which also add errors.
+        if self.errors and self.secret and "key" not in self.errors:
+            name = self["key"].label.lower()
+            self.add_error("key", f"Enter the {name} again: it is not kept while the form has other errors.")
+
+    def save(self, commit: bool = True) -> Any:
+        if self.secret is not None:
+            setattr(self.instance, self.column, self.secret)
+        return super().save(commit)
 
 
 class ListFilter(SimpleListFilter):

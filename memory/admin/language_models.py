@@ -19,9 +19,8 @@ from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldBooleanWidget
 
 from memory import llm
-from memory.admin.base import LINK, Page, ReadOnly, address, column, link, render_preformatted
+from memory.admin.base import LINK, Page, ReadOnly, SecretForm, TriedOutPage, column, link, render_preformatted
 from memory.admin.settings import ChangedMeanwhile, choose, read_chosen_models
-from memory.admin.tried_out import SecretForm, TriedOutPage, try_each
 from memory.llm import USES
 from memory.models import LanguageModel, LlmCall, Soas
 
@@ -60,11 +59,9 @@ class LanguageModelAdmin(TriedOutPage):
     fields = ("provider", "model_name", "base_url", "has_key", "key", "forgets_key", ("input_price", "output_price"))
     readonly_fields = ("has_key",)
     ordering = ("id",)
-    actions = ("test_connection",)
     change_form_outer_after_template = "memory/language_model.html"
     delete_confirmation_template = "memory/delete_language_model.html"
     own_views = {**TriedOutPage.own_views, "<int:model_id>/use/": "use"}
-    test_connection = try_each("Test the connection: ask something small")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         chosen = read_chosen_models()
@@ -115,7 +112,7 @@ class LanguageModelAdmin(TriedOutPage):
         if not request.user.has_perm("memory.change_config"):
             raise PermissionDenied
         self.message_user(request, *self._use(request, model))
-        return redirect(address(LanguageModel, model_id))
+        return redirect("admin:memory_languagemodel_change", model_id)
 
     def _use(self, request: HttpRequest, model: LanguageModel) -> tuple[str, int]:
         key, is_chosen = request.POST.get("setting", ""), request.POST.get("chosen") == "true"

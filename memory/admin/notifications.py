@@ -11,10 +11,19 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memory.admin.base import Page, ReadOnly, column, limit_selection, link, render_preformatted, requires
-from memory.admin.tried_out import SecretForm, TriedOutPage, try_each
+from memory.admin.base import (
+    Page,
+    ReadOnly,
+    SecretForm,
+    TriedOutPage,
+    column,
+    limit_selection,
+    link,
+    render_preformatted,
+    requires,
+)
 from memory.english.phrases import shorten
 from memory.models import NotificationDelivery, NotificationTarget
 from memory.notifications import delivery
@@ -31,17 +40,15 @@ class NotificationTargetForm(SecretForm):
     events = forms.MultipleChoiceField(
         choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
-    key = forms.CharField(
-        label="Signing secret",
-        required=False,
-        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="Of a webhook, such as openssl rand -hex 32 prints. Stored encrypted and never shown. Empty leaves"
-        " the stored one as it is.",
-    )
 
     class Meta:
         model = NotificationTarget
         fields = ("kind", "address", "events", "is_on")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        key = self.fields["key"]
+        key.label, key.help_text = "Signing secret", f"Of a webhook, as openssl rand -hex 32 prints. {key.help_text}"
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -66,9 +73,7 @@ class NotificationTargetAdmin(TriedOutPage):
     search_fields = ("address",)
     ordering = ("address", "pk")
     fields = ("kind", "address", "key", "events", "is_on")
-    actions = ("send_test",)
     change_form_outer_after_template = "memory/notification_target.html"
-    send_test = try_each("Send a test")
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         # Deleting a target deletes its deliveries, which nobody may delete singly; there may be thousands.

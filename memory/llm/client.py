@@ -281,14 +281,14 @@ class _Call:
         return _REFUSED.get(self.place, frozenset())
 
     def goes_on_without(self, failure: HttpFailure) -> bool:
-        """True if the server refused an option that can be left out from now on."""
+        """True if the server refused an option that the request had and that can be left out from now on."""
         if failure.status not in (400, 422):
             return False
-        without = self.without
-        option = self.provider.find_refused_option(failure.message, without)
-        if option is not None:
-            _REFUSED[self.place] = without | {option}
-        return option is not None
+        for option, signs in self.provider.SIGNS:
+            if option not in self.without and any(sign in failure.message for sign in signs):
+                _REFUSED[self.place] = self.without | {option}
+                return True
+        return False
 
     def as_error(self, failure: HttpFailure) -> LlmError:
         if failure.status == 0:

@@ -54,13 +54,10 @@ class Provider(Protocol):
     """A module of this package. An option is something in a request that not every model or server accepts."""
 
     SDK: str  # the module that a request needs
+    SIGNS: tuple[tuple[str, tuple[str, ...]], ...]  # options, each with the words by which an error names it
 
     async def send(self, access: Access, question: Question, without: frozenset[str]) -> Reply:
         """Ask once, without these options. Raises HttpFailure, or Unreadable."""
-
-    def find_refused_option(self, message: str, without: frozenset[str]) -> str | None:
-        """Return the option that a 400 with this message complains about and that the request had; None if there is
-        none."""
 
 
 def system_with_schema(question: Question) -> str:

@@ -107,7 +107,7 @@ def test_the_connection_is_tested_and_the_real_error_shown(operator: Client, llm
         )
     )
 
-    selected = {"action": "test_connection", "_selected_action": [good.pk, bad.pk]}
+    selected = {"action": "try_rows", "_selected_action": [good.pk, bad.pk]}
     page = operator.post(LIST, selected, follow=True).content.decode()
 
     assert "claude claude-test answers. 100 tokens read, 20 written." in page
@@ -120,7 +120,7 @@ def test_a_viewer_cannot_test(client: Client, llm: LlmServer):
     viewer.user_permissions.add(Permission.objects.get(codename="view_languagemodel"))
     client.force_login(viewer)
 
-    client.post(LIST, {"action": "test_connection", "_selected_action": [llm.model("claude").pk]})
+    client.post(LIST, {"action": "try_rows", "_selected_action": [llm.model("claude").pk]})
 
     assert llm.asked == []
 

@@ -94,7 +94,7 @@ def test_a_test_is_sent_at_once_and_its_outcome_shown(operator: Client, receiver
     receiver.statuses += [204, 500]
 
     good = operator.post(f"{LIST}{target.pk}/test/", follow=True).content.decode()
-    bad = operator.post(LIST, {"action": "send_test", "_selected_action": [target.pk]}, follow=True).content.decode()
+    bad = operator.post(LIST, {"action": "try_rows", "_selected_action": [target.pk]}, follow=True).content.decode()
 
     assert "has taken a test. It answered 204." in good
     assert "has not taken a test. It answers 500." in bad

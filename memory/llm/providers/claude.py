@@ -9,6 +9,7 @@ from memory.llm.types import HEADERS, MAX_TOKENS, Access, Ending, Question, Repl
 
 SDK = "anthropic.resources.messages"
 FORMAT = "output_config"
+SIGNS = ((FORMAT, (FORMAT, "output_format", "schema", "structured output")),)
 ENDINGS: dict[str, Ending] = {"refusal": "refused", "max_tokens": "cut", "model_context_window_exceeded": "cut"}
 
 
@@ -44,11 +45,6 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     if not is_free:
         body[FORMAT] = {"format": {"type": "json_schema", "schema": question.schema}}
     return body
-
-
-def find_refused_option(message: str, without: frozenset[str]) -> str | None:
-    is_about_format = any(word in message for word in (FORMAT, "output_format", "schema", "structured output"))
-    return FORMAT if is_about_format and FORMAT not in without else None
 
 
 def read(message: Any) -> Reply:

@@ -17,6 +17,7 @@ from memory.llm.types import (
 
 SDK = "httpx"
 SCHEMA, THINK = "format", "think"
+SIGNS = ((THINK, (THINK,)), (SCHEMA, (SCHEMA,)))
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
@@ -66,10 +67,6 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     if THINK not in without:
         body[THINK] = False  # the schema has a field for its reasoning
     return body
-
-
-def find_refused_option(message: str, without: frozenset[str]) -> str | None:
-    return next((option for option in (THINK, SCHEMA) if option in message and option not in without), None)
 
 
 def read(body: Any) -> Reply:

@@ -19,7 +19,7 @@ from memory.llm.types import (
 SDK = "openai.resources.chat"
 NO_KEY = "none"  # self-hosted servers often need none, but the SDK does
 SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
-# By the words an error uses for them. The schema comes last: its messages are the longest, and may quote a request.
+# The schema comes late: its messages are the longest, and may quote a request.
 SIGNS = (
     (TEMPERATURE, ("temperature",)),
     (MAX, ("max_completion_tokens", "max_tokens")),
@@ -89,11 +89,6 @@ def request(name: str, question: Question, without: frozenset[str]) -> dict[str,
     elif JSON not in without:
         body["response_format"] = {"type": JSON}
     return body
-
-
-def find_refused_option(message: str, without: frozenset[str]) -> str | None:
-    named = (option for option, signs in SIGNS if any(sign in message for sign in signs))
-    return next((option for option in named if option not in without), None)
 
 
 def read(completion: Any) -> Reply:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from memory.access import key_encryption
+from memory.llm import USES
 from memory.models import Config, LanguageModel
 
 KEY_FILE_MAX = 16_384  # characters
@@ -30,10 +31,9 @@ class Command(BaseCommand):
         source.add_argument("--key-from-stdin", action="store_true", help="read the key from standard input")
         parser.add_argument("--input-price", type=price, help="US dollars for a million tokens read")
         parser.add_argument("--output-price", type=price, help="US dollars for a million tokens written")
-        parser.add_argument("--write", action="store_true", help="ask this one about unknown concepts")
-        parser.add_argument("--resolve", action="store_true", help="let this one decide conflicts")
-        parser.add_argument("--consolidate", action="store_true", help="let this one put memories in order at night")
-        parser.add_argument("--detective", action="store_true", help="let this one read the stories of projects")
+        for setting, use in USES.items():
+            name = setting.removesuffix("_model_id")
+            parser.add_argument(f"--{name}", action="store_true", help=f"use this one for {use.purpose}")
 
     def handle(self, **options: Any) -> None:
         model = LanguageModel(
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             raise CommandError("; ".join(lines)) from None
         if model.lacks_key:
             raise CommandError(f"{model.get_provider_display()} needs a key: give --key-file or --key-from-stdin.")
-        chosen = [f"{use}_model_id" for use in ("write", "resolve", "consolidate", "detective") if options[use]]
+        chosen = [setting for setting in USES if options[setting.removesuffix("_model_id")]]
         with transaction.atomic():
             model.save()
             for setting in chosen:

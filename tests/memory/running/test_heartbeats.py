@@ -9,11 +9,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import connection
 from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
-from memory.graph.store import constraint_of
 from memory.models import Heartbeat
 from memory.running.heartbeats import (
     Process,
@@ -59,15 +58,6 @@ def test_each_process_has_a_row_and_another_sign_makes_it_young() -> None:
 
     assert known() == [("worker", "here", 1), ("worker", "here", 2)]
     assert Heartbeat.objects.filter(at__gte=NOW).count() == 2
-
-
-def test_one_row_a_process_is_a_constraint() -> None:
-    give_sign(Process("worker", "here", 1))
-
-    with pytest.raises(IntegrityError) as caught, transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("INSERT INTO heartbeat (name, host, pid) VALUES ('worker', 'here', 1)")
-
-    assert constraint_of(caught.value) == "heartbeat_one_a_process"
 
 
 def test_who_begins_forgets_those_it_replaces_and_nobody_else() -> None:
