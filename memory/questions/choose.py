@@ -7,9 +7,9 @@ from memory.attribution.prose import find_identifiers
 from memory.cache.state import Cache
 from memory.learning.reader import Reading, find_hidden, find_stated
 from memory.questions.askable import read_spoken
+from memory.recall.block import Block
+from memory.recall.facts import SalientConcept, by_priority
 from memory.recall.mentions import Mentions
-from memory.recall.rendering import Block
-from memory.recall.selection import SalientConcept, by_priority
 from memory.settings.registry import Tuning
 
 CONVERSATION_MAX: Final = 3  # questions in a conversation

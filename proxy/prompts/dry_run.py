@@ -14,10 +14,10 @@ from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage, extract_statements
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
-from memory.recall.lines import NoteKey, render_note
+from memory.recall.block import render_note, render_state, show_state
 from memory.recall.recollect import Recollection
-from memory.recall.state_lines import render_state
 from memory.search.searcher import Searcher
+from memory.types import NoteKey
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard
@@ -141,6 +141,7 @@ def _list_notes(
     cache: Cache, lookup: SearchRun | None, recollection: Recollection, project: int | None
 ) -> Iterator[LookedAt]:
     lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
-    lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
+    states = cache.states.of(project).rows.values()
+    lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
         yield LookedAt(key, lines.get(key, ""), why)

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.cache.state import Cache
-from memory.recall.asked_facts import FACTS_MAX, find_asked_facts
+from memory.recall.facts import ASKED_MAX, find_asked_facts
 from memory.types import EdgeRow, SoasRow, TripleIds
 from tests.memory.test_recall import cache_of
 
@@ -75,7 +75,7 @@ def test_so_many_facts_are_found_at_most() -> None:
     others = {f"thing{number}": SoasRow(number) for number in range(100, 200)}
     known = cache(*(runs_on(row.id, ODIN) for row in others.values()), **others)
 
-    assert len(find_asked_facts(known, "What runs on odin?")) == FACTS_MAX
+    assert len(find_asked_facts(known, "What runs on odin?")) == ASKED_MAX
 
 
 def test_nothing_is_found_by_a_common_word_or_a_muted_one(hosts: Cache) -> None:

@@ -4,16 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.recall.lines import (
-    NOTE_CHARACTERS_MAX,
-    NoteState,
-    ShownNote,
-    find_content_words,
-    make_harmless,
-    render_note,
-    show_note,
-)
-from memory.recall.rendering import CLOSING, OPENING
+from memory.english.excerpts import find_content_words, make_harmless
+from memory.recall.block import CLOSING, NOTE_CHARACTERS_MAX, OPENING, ShownNote, render_note, show_note
+from memory.recall.notes import is_in_state
+from memory.types import NoteState
 from proxy.formats.flattened import TEMPLATES, find_sections
 
 MOVED = "We moved the billing database to Postgres 17 last week."
@@ -102,8 +96,8 @@ def test_of_a_long_message_that_is_shown_which_was_asked_for() -> None:
     assert MOVED in note.text
     assert note.text.startswith("… ")
     assert note.text.endswith(" …")
-    assert NoteState(make_harmless(long), is_disputed=False).holds(note)
-    assert not NoteState("It rained all day.", is_disputed=False).holds(note)
+    assert is_in_state(note, NoteState(make_harmless(long), is_disputed=False))
+    assert not is_in_state(note, NoteState("It rained all day.", is_disputed=False))
 
 
 def test_a_long_sentence_is_cut_around_the_word_that_was_asked_for() -> None:

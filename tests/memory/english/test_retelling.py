@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory.recall.rendering import ShownFact
-from memory.recall.repeated import Ended, repeats_facts, states_ended
+from memory.english.excerpts import says_no_more, states_ended
+from memory.types import Ended
 
-FACTS = (ShownFact("kvasir", "type", "search_service", False), ShownFact("kvasir", "runs-on", "tyr", False))
+FACTS = ("kvasir type search_service", "kvasir runs-on tyr")
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ FACTS = (ShownFact("kvasir", "type", "search_service", False), ShownFact("kvasir
         ("Yes.", False),
     ],
 )
-def test_a_sentence_repeats_facts_that_have_all_its_words(sentence: str, *, repeats: bool) -> None:
-    assert repeats_facts(sentence, FACTS) is repeats
+def test_a_sentence_says_no_more_that_have_all_its_words(sentence: str, *, repeats: bool) -> None:
+    assert says_no_more(sentence, FACTS) is repeats
 
 
 @pytest.mark.parametrize(

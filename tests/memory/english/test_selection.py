@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.cache.state import SLOT_MAX, put_in_order, rank
 from memory.english.tokenizer import tokenise
 from memory.graph.saliency import DAY, priority, saliency
-from memory.recall.rendering import (
+from memory.recall.block import (
     CLOSING,
     CONFLICT,
     DISPUTED,
@@ -21,16 +22,7 @@ from memory.recall.rendering import (
     render_facts,
     render_questions,
 )
-from memory.recall.selection import (
-    CONCEPTS_MAX,
-    FACTS_MAX,
-    SLOT_MAX,
-    SalientConcept,
-    Selection,
-    put_in_order,
-    rank,
-    select,
-)
+from memory.recall.facts import CONCEPTS_MAX, FACTS_MAX, SalientConcept, Selection, select
 from memory.types import EdgeRow, SoasRow, Style
 from tests.prompts import facts_in
 

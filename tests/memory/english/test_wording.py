@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.claims.wording import share_slot
-from memory.recall.lines import ShownNote, render_notes
+from memory.recall.block import ShownNote, render_notes
 
 
 @pytest.mark.parametrize(
