@@ -5,9 +5,10 @@ from typing import Final
 
 from memory.attribution.prose import find_identifiers
 from memory.cache.state import Cache
+from memory.english.excerpts import CHARACTERS_PER_TOKEN
 from memory.learning.reader import Reading, find_hidden, find_stated
 from memory.questions.askable import read_spoken
-from memory.recall.block import Block
+from memory.recall.block import Block, render_questions
 from memory.recall.facts import SalientConcept, by_priority
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
@@ -25,7 +26,8 @@ def count_allowed(tuning: Tuning, shown: Block, why_not_ask: str) -> tuple[int, 
     left = CONVERSATION_MAX - len(shown.questions)
     if not tuning.zero_hit_max:
         return 0, "questions are switched off"
-    has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE
+    asked = sum(len(render_questions([concept])) for concept in shown.questions)
+    has_no_room = asked >= tuning.recollection_max_total_tokens * CHARACTERS_PER_TOKEN * QUESTIONS_SHARE
     if why_not_ask or left <= 0 or has_no_room:
         return 0, why_not_ask or "asked enough in this conversation"
     return min(tuning.zero_hit_max, left), ""

@@ -103,15 +103,7 @@ class Block:
     @property
     def tokens(self) -> int:
         """The block's approximate length in model tokens."""
-        return count_tokens(len(self.text))
-
-    @property
-    def question_tokens(self) -> int:
-        return count_tokens(sum(len(render_questions([concept])) for concept in self.questions))
-
-
-def count_tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_PER_TOKEN)
+        return -(-len(self.text) // CHARACTERS_PER_TOKEN)
 
 
 NOTHING = Block()

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from django.utils import timezone
 
-from memory.cache.state import Cache
 from memory.english.excerpts import (
     CHARACTERS_PER_TOKEN,
     CUT,
@@ -50,12 +49,13 @@ class Beside(NamedTuple):
 NOTHING_BESIDE: Final = Beside()
 
 
-def choose_profile(graph: SpeakersGraph, beside: Beside, shown: Block, tokens_left: int) -> list[ShownNote]:
+def choose_profile(graph: SpeakersGraph, beside: Beside, shown: Block, left: int) -> list[ShownNote]:
     """Choose the lines of the profile, the newest first, and return them in printing order: standing instructions,
-    then who the speaker is, each the oldest first. None if a block of the prompt has a profile already."""
+    then who the speaker is, each the oldest first. None if a block of the prompt has a profile already. ``left``: room,
+    in characters."""
     if any(note.is_profile for note in shown.notes):
         return []
-    left = min(graph.cache.tuning.recollection_max_profile_tokens, tokens_left) * CHARACTERS_PER_TOKEN
+    left = min(graph.cache.tuning.recollection_max_profile_tokens * CHARACTERS_PER_TOKEN, left)
     known, chosen = {note.key for note in shown.notes} | beside.stated, list[tuple[ShownNote, str]]()
     for old, category in beside.profile:
         note = renew_note(graph, old)
@@ -70,12 +70,7 @@ def choose_profile(graph: SpeakersGraph, beside: Beside, shown: Block, tokens_le
 
 
 def choose_notes(
-    graph: SpeakersGraph,
-    found: Sequence[ShownNote],
-    beside: Beside,
-    shown: Block,
-    recalled: Block,
-    tokens_left: int,
+    graph: SpeakersGraph, found: Sequence[ShownNote], beside: Beside, shown: Block, recalled: Block, left: int
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
     """Choose the notes, given best first, to be added to what the prompt shows (``shown``) beside the facts and the
     profile that are ``recalled`` now; also return for each why it is in or out.
@@ -83,28 +78,24 @@ def choose_notes(
     A fact or line that is placed now is followed by the newest message of the speaker that says that it has changed: it
     decides nothing, the model sees both."""
     reasons = dict[NoteKey, str]()
-    room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in TOKENS_MAX.items()}
-    left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
+    room, chosen = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in TOKENS_MAX.items()}, list[ShownNote]()
     before = (*shown.notes, *recalled.notes)
     keys, texts = {note.key for note in before}, {note.text for note in before}
 
     def take(*notes: ShownNote) -> bool:
         nonlocal left
-        lengths = [len(render_note(note)) + 1 for note in notes]
-        fits = sum(lengths) <= left and (beside.is_list or len(chosen) + len(notes) <= LINES_MAX)
+        lengths = {kind: sum(len(render_note(note)) + 1 for note in notes if note.kind == kind) for kind in room}
+        fits = sum(lengths.values()) <= left and all(lengths[kind] <= room[kind] for kind in room)
+        if not fits or (len(chosen) + len(notes) > LINES_MAX and not beside.is_list):
+            return False
+        left -= sum(lengths.values())
         for kind in room:
-            fits = (
-                fits and sum(len_ for note, len_ in zip(notes, lengths, strict=True) if note.kind == kind) <= room[kind]
-            )
-        if fits:
-            left -= sum(lengths)
-            for note, length in zip(notes, lengths, strict=True):
-                room[note.kind] -= length
-                keys.add(note.key)
-                texts.add(note.text)
-                chosen.append(note)
-                reasons[note.key] = GIVEN
-        return fits
+            room[kind] -= lengths[kind]
+        chosen.extend(notes)
+        keys.update(note.key for note in notes)
+        texts.update(note.text for note in notes)
+        reasons.update((note.key, GIVEN) for note in notes)
+        return True
 
     def find_new(doubt: ShownNote | None) -> list[ShownNote]:
         return [] if doubt is None or doubt.key in keys or doubt.key in beside.stated else [doubt]
@@ -147,7 +138,9 @@ def doubt_note(graph: SpeakersGraph, note: ShownNote, changes: Iterable[ShownNot
     """Return the newest of these messages that is later than the line, and names what the line names or is about the
     same; None if there is none."""
     tokens, words = _read_words(note.text)
-    names = {name for name in tokens if _is_name(graph.cache, name)} | list_capitalised(note.text)
+    is_common = graph.cache.is_common
+    names = {name for name in tokens if not (is_common(name) or is_closed_class(name) or name.isdigit())}
+    names |= list_capitalised(note.text)
     return _find_later(graph, note.said_at, names, words, changes)
 
 
@@ -173,13 +166,6 @@ def _read_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
 def write_time(at: float) -> str:
     """Write a time, in seconds since the epoch, as notes have it; "" if it is not known when something was said."""
     return f"{datetime.fromtimestamp(at, timezone.get_default_timezone()):%Y-%m-%dT%H:%M:%S.%f}" if is_dated(at) else ""
-
-
-def _is_name(cache: Cache, word: str) -> bool:
-    """True if the word is none of the dictionary, or a fact was placed about it."""
-    row = cache.soas_by_token.get(word)
-    is_common = word in cache.nameless or is_closed_class(word) or (row is not None and row.is_common)
-    return not is_common and not word.isdigit()
 
 
 def renew_note(graph: SpeakersGraph, note: ShownNote) -> ShownNote | None:

@@ -13,7 +13,6 @@ from memory.recall.block import (
     ShownNote,
     ShownState,
     block_length,
-    count_tokens,
     render_note,
     render_state,
     show_state,
@@ -33,7 +32,7 @@ from memory.recall.notes import (
 from memory.recall.speakers_graph import SpeakersGraph
 from memory.types import NoteKey, Style, TripleIds
 
-EMPTY_TOKENS: Final = count_tokens(block_length([]))  # of a block without a line
+EMPTY: Final = block_length([])  # characters of a block without a line
 STATE_TOKENS: Final = 150  # of a block, before all else
 SAID_MAX: Final = 2_000  # characters in which the keys of a project's state are looked for
 
@@ -78,12 +77,11 @@ def recollect(
     ``linked``: facts about concepts that it does not name, found from their parent; ``within``: the project whose state
     it is given. ``now`` is in seconds since the epoch."""
     cache, tuning = graph.cache, graph.cache.tuning
-    left = tuning.recollection_max_total_tokens - shown.tokens
-    states, told = _choose_states(graph, within, shown, left - EMPTY_TOKENS)
-    left -= count_tokens(sum(len(render_state(state)) + 1 for state in states))
-    profile = choose_profile(graph, beside, shown, min(left - EMPTY_TOKENS, tuning.recollection_max_tokens))
-    of_profile = count_tokens(sum(len(render_note(note)) + 1 for note in profile))
-    room = min(tuning.recollection_max_tokens, left) - of_profile
+    left = tuning.recollection_max_total_tokens * CHARACTERS_PER_TOKEN - len(shown.text)
+    states, told = _choose_states(graph, within, shown, left - EMPTY)
+    left -= sum(len(render_state(state)) + 1 for state in states)
+    room = min(tuning.recollection_max_tokens * CHARACTERS_PER_TOKEN, left)
+    profile = choose_profile(graph, beside, shown, room - EMPTY)
 
     known, unknown, reasons = find_candidates(graph, mentions, linked, now, shown)
     count, refusal = count_allowed(tuning, shown, why_not_ask)
@@ -97,11 +95,11 @@ def recollect(
         show=partial(show_fact, graph),
         style=tuning.recollection_style,
         max_questions=count,
-        max_characters=room * CHARACTERS_PER_TOKEN,
+        max_characters=room - sum(len(render_note(note)) + 1 for note in profile),
     )
 
     recalled = selection.block(profile=profile)
-    notes, notes_told = choose_notes(graph, found, beside, shown, recalled, left - (recalled.tokens or EMPTY_TOKENS))
+    notes, notes_told = choose_notes(graph, found, beside, shown, recalled, left - (len(recalled.text) or EMPTY))
     return Recollection(
         block=selection.block(notes, states, profile),
         style=tuning.recollection_style,
@@ -111,13 +109,13 @@ def recollect(
 
 
 def _choose_states(
-    graph: SpeakersGraph, within: ProjectPrompt, shown: Block, tokens_left: int
+    graph: SpeakersGraph, within: ProjectPrompt, shown: Block, left: int
 ) -> tuple[list[ShownState], dict[NoteKey, str]]:
     """Choose the values that the prompt names, the latest first, to be added to what it shows; return them in printing
     order, and say for each that was examined why it is in or out."""
-    named = graph.cache.states.of(within.project).find_named(within.said[-SAID_MAX:])
+    named = graph.cache.states.find_named(within.project, within.said[-SAID_MAX:])
     before, chosen = {state.id for state in shown.states}, list[ShownState]()
-    budget = min(STATE_TOKENS, tokens_left) * CHARACTERS_PER_TOKEN
+    budget = min(STATE_TOKENS * CHARACTERS_PER_TOKEN, left)
     reasons = {NoteKey("state", row_id): GIVEN_BEFORE for row_id in before}
     for state in (show_state(row) for row in named if row.id not in before):
         if (budget := budget - len(render_state(state)) - 1) < 0:

@@ -93,7 +93,7 @@ class DryRun:
     @property
     def notes(self) -> list[LookedAt]:
         """The notes, in the order in which they were considered."""
-        return list(_list_notes(self.cache, self.lookup, self.recollection, self.caller.project))
+        return list(_list_notes(self.cache, self.lookup, self.recollection))
 
 
 def write_prompt(text: str, role: str) -> bytes:
@@ -137,11 +137,9 @@ async def run_dry(
     return DryRun(cache, caller, planned, tuple(lessons))
 
 
-def _list_notes(
-    cache: Cache, lookup: SearchRun | None, recollection: Recollection, project: int | None
-) -> Iterator[LookedAt]:
+def _list_notes(cache: Cache, lookup: SearchRun | None, recollection: Recollection) -> Iterator[LookedAt]:
     lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
-    states = cache.states.of(project).rows.values()
-    lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states}
+    states = (cache.states.find(key.id) for key in recollection.notes if key.kind == "state")
+    lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states if row is not None}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
         yield LookedAt(key, lines.get(key, ""), why)

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, Protocol
 from unicodedata import normalize
 
@@ -286,10 +287,11 @@ class PromptSearch:
     ) -> tuple[ShownNote, ...]:
         """Leave out the notes whose slot a user gives another value in the prompt, or takes back."""
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
+        read = cache(self._read_values)  # each text once
         for text in said[-CORRECTIONS_MAX:] if notes else ():
-            clauses, values = _CLAUSES.split(text), self._read_values(text)
+            clauses, values = _CLAUSES.split(text), read(text)
             for note in notes:
-                held = self._read_values(note.text) if values else {}
+                held = read(note.text) if values else {}
                 is_other = any(values[slot] != held[slot] for slot in values.keys() & held.keys())
                 if is_other or any(
                     corrects(clause, note.text) or prefers_other(clause, note.text) for clause in clauses

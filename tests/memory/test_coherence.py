@@ -88,13 +88,8 @@ SETTLED = """
 
 
 def list_states(cache: Cache) -> list[str]:
-    """List the states of the first project."""
-    states = (cache.states.of(row.id) for row in cache.projects.values())
-    return [
-        render_state(show_state(state)).removeprefix("state: ")
-        for of_one in states
-        for state in reversed(of_one.rows.values())
-    ]
+    rows = filter(None, map(cache.states.find, cache.states.ids))
+    return [render_state(show_state(row)).removeprefix("state: ") for row in rows]
 
 
 Step = tuple[str, Callable[[Cache], bool]]

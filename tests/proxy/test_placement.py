@@ -474,7 +474,7 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
 
 def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
     """They stand there for good: once they have a third of the budget, nothing is asked any more."""
-    length = -(-len(render_questions(["gnommoweb"])) // CHARACTERS_PER_TOKEN)
+    length = len(render_questions(["gnommoweb"])) // CHARACTERS_PER_TOKEN
     proxy.tune(zero_hit_max=1, recollection_max_total_tokens=3 * length)
     proxy.teach("plumbus", "worker")
     talk = Talk(proxy, SYSTEM)
