@@ -1,7 +1,7 @@
 """Chooses the facts and questions of a block: concepts by priority, each one's facts by strength, all within a budget.
 They are printed in order of id."""
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import Final, Literal, NamedTuple
@@ -161,44 +161,42 @@ def find_candidates(
 ) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
     """Return the salient concepts with facts that are not shown yet, those to ask about, and why the others are
     neither. Those of the ``linked`` facts are among them."""
-    known, unknown, reasons = _sort(graph, mentions.find_salient(graph.cache, now), mentions.emphasised, now, shown)
-    known += _list_linked(graph, linked, {candidate.token for candidate in known}, now, shown)
-    return _leave_out_stated(graph, known, mentions.readings, reasons), unknown, reasons
+    cache, names, bounds = graph.cache, graph.cache.soas_by_id, Bounds.of(graph, now)
+    # A slot, or of one that holds many a parent's part.
+    shown_places = {place for fact in shown.facts for place in (fact[:2], fact[:3])}
 
+    def is_new(edge: EdgeRow) -> bool:
+        return tuple(names[key] for key in edge.place) not in shown_places
 
-def _sort(
-    graph: SpeakersGraph, salient: Mapping[str, SoasRow], emphasised: Collection[str], now: float, shown: Block
-) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
-    cache = graph.cache
-    bounds, names = Bounds.of(graph, now), cache.soas_by_id
-    shown_places, asked_before = _list_places(shown.facts), set(shown.questions)
-    known, unknown, reasons, done = [], [], {}, set[str]()
+    salient = mentions.find_salient(cache, now)
+    known, unknown, reasons, done = list[SalientConcept](), list[SalientConcept](), dict[str, str](), set[str]()
     for spelling, row in salient.items():
         edges, word = graph.edges_about(row.id), spelling
         if (own := cache.alias_rows.get(spelling)) is not None:
             word = names[row.id]
-            if word in salient or word in done or (own.is_common and spelling not in emphasised):
+            if word in salient or word in done or (own.is_common and spelling not in mentions.emphasised):
                 continue
             done.add(word)
         if is_closed_class(word):  # of an earlier version, which accepted facts about them
             reasons[word] = "a word of grammar"
-        elif row.is_common and not (own or word in emphasised or (edges and _is_taught(word, edges[0]))):
+        elif row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
             reasons[word] = "a common word"
         elif edges:
             # Before shown facts are left out: otherwise each block would continue with weaker facts.
             strongest = find_strongest(edges, bounds, names)
-            facts = [edge for edge in strongest if _name_place(names, edge) not in shown_places]
-            if facts:
+            if facts := [edge for edge in strongest if is_new(edge)]:
                 known.append(SalientConcept(row, word, priority(row, now), facts))
             else:
                 reasons[word] = "recalled before" if strongest else "no facts in force"
-        elif word in asked_before:
+        elif word in shown.questions:
             reasons[word] = "asked before"
         elif refusal := _why_not_ask(cache, row, now):
             reasons[word] = refusal
         else:
             unknown.append(SalientConcept(row, word, priority(row, now)))
-    return known, unknown, reasons
+    new = [edge for edge in filter(None, map(graph.find_edge, linked)) if is_in_force(edge, bounds) and is_new(edge)]
+    known += _list_linked(cache, new, {candidate.token for candidate in known})
+    return _leave_out_stated(graph, known, mentions.readings, reasons), unknown, reasons
 
 
 def _is_taught(word: str, strongest: EdgeRow) -> bool:
@@ -217,33 +215,16 @@ def _why_not_ask(cache: Cache, row: SoasRow, now: float) -> str:
     return "" if may_ask(row, now) else "asked about lately"
 
 
-def _list_linked(
-    graph: SpeakersGraph, linked: Sequence[TripleIds], listed: Collection[str], now: float, shown: Block
-) -> list[SalientConcept]:
-    """Return the concepts of these facts that are not ``listed`` yet, with those facts that are in force and not
-    shown."""
-    cache, bounds, shown_places = graph.cache, Bounds.of(graph, now), _list_places(shown.facts)
-    names = cache.soas_by_id
-    edges: dict[str, list[EdgeRow]] = {}
-    for ids in linked:
-        edge = graph.find_edge(ids)
-        if edge is not None and is_in_force(edge, bounds) and _name_place(names, edge) not in shown_places:
-            edges.setdefault(names[ids.concept_id], []).append(edge)
+def _list_linked(cache: Cache, edges: Sequence[EdgeRow], listed: Collection[str]) -> list[SalientConcept]:
+    """Return the concepts of these facts that are not ``listed`` yet."""
+    by_concept: dict[str, list[EdgeRow]] = {}
+    for edge in edges:
+        by_concept.setdefault(cache.soas_by_id[edge.concept_id], []).append(edge)
     return [
         SalientConcept(row, word, 0.0, known[:FACTS_MAX])
-        for word, known in edges.items()
+        for word, known in by_concept.items()
         if word not in listed and not cache.is_muted(word, row := cache.soas_by_token[word])
     ]
-
-
-def _list_places(facts: Collection[ShownFact]) -> set[tuple[str, ...]]:
-    """Return the places of facts, in words: their slots, and also with their parents, which differ where all is
-    kept."""
-    return {place for fact in facts for place in (fact[:2], fact[:3])}
-
-
-def _name_place(names: Mapping[int, str], edge: EdgeRow) -> tuple[str, ...]:
-    return tuple(names[key] for key in edge.place)
 
 
 def _leave_out_stated(

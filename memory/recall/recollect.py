@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from memory.english.excerpts import CHARACTERS_PER_TOKEN
-from memory.questions.choose import choose_askable, count_allowed
+from memory.questions.choose import choose_askable
 from memory.recall.block import (
     NOTHING,
     Block,
@@ -84,14 +84,10 @@ def recollect(
     profile = choose_profile(graph, beside, shown, room - EMPTY)
 
     known, unknown, reasons = find_candidates(graph, mentions, linked, now, shown)
-    count, refusal = count_allowed(tuning, shown, why_not_ask)
-    if count:
-        unknown = choose_askable(cache, unknown, mentions, count, reasons)
-    else:
-        reasons |= dict.fromkeys((candidate.token for candidate in unknown), refusal)
+    askable, count = choose_askable(cache, unknown, mentions, shown, reasons, why_not_ask)
     selection = select(
         known,
-        unknown if count else (),
+        askable,
         show=partial(show_fact, graph),
         style=tuning.recollection_style,
         max_questions=count,
