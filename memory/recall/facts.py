@@ -9,7 +9,6 @@ from typing import Final, Literal, NamedTuple
 from memory.cache.state import Cache, channel_of_edge
 from memory.channels import OTHERS, Channel
 from memory.english.frequent_words import FREQUENT
-from memory.english.function_words import is_closed_class
 from memory.english.statements.matches import CueMatch
 from memory.english.statements.modality import SpeechAct
 from memory.english.tokenizer import find_words
@@ -121,7 +120,7 @@ def list_current(graph: SpeakersGraph, facts: Sequence[ShownFact], now: float) -
 def _is_current(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds) -> bool:
     cache = graph.cache
     concept, dim, parent = map(cache.soas_by_token.get, fact[:3])
-    if concept is None or dim is None or is_closed_class(fact.concept) or cache.is_muted(fact.concept, concept):
+    if concept is None or dim is None or cache.is_muted(fact.concept, concept):
         return False
     if fact.concept in cache.alias_rows or fact.dimension in cache.alias_rows:
         return False  # it has another name now
@@ -177,9 +176,7 @@ def find_candidates(
             if word in salient or word in done or (own.is_common and spelling not in mentions.emphasised):
                 continue
             done.add(word)
-        if is_closed_class(word):  # of an earlier version, which accepted facts about them
-            reasons[word] = "a word of grammar"
-        elif row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
+        if row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
             reasons[word] = "a common word"
         elif edges:
             # Before shown facts are left out: otherwise each block would continue with weaker facts.

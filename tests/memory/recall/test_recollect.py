@@ -18,7 +18,7 @@ from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
 from memory.recall import facts, notes
-from memory.recall.block import NOTHING, Block, ShownFact, ShownNote
+from memory.recall.block import NOTHING, Block, ShownNote
 from memory.recall.facts import FACTS_MAX
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
@@ -388,15 +388,6 @@ def test_the_root_of_a_dimension_makes_no_concept_of_its_name() -> None:
     assert recall(cache, "the test").reasons == {"test": "a common word"}
 
 
-@pytest.mark.parametrize("text", ["What is the weather in Oslo?", "We asked The Company", "THE TEST"])
-def test_what_an_earlier_version_took_about_a_word_of_grammar_is_not_recalled(text: str) -> None:
-    cache = cache_of({**WORLD, "the": SoasRow(9, novelty=1)}, [EdgeRow(9, 1, 2, True, source="operator")])
-
-    assert recall(cache, text).block.text == ""
-    shown = Block("as it was shown", (ShownFact("the", "type", "repo", False),))
-    assert not still_holds(SpeakersGraph(cache), shown, NOW)
-
-
 def test_only_so_many_concepts_are_recalled_those_last_seen_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "CONCEPTS_MAX", 2)
     rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
@@ -576,10 +567,6 @@ def test_facts_take_the_budget_before_questions() -> None:
 
     assert "gnommoweb: [type] repo" in recollection.block.text
     assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
-
-
-def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
-    assert recall(world_b, "gnommoweb").block.text == recall(world_b, "gnommoweb").block.text
 
 
 # --- aliases ---
