@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from memory.memories.episodes import SHORT_MAX, compose_episode
-from memory.recall.lines import show_note
+from memory.recall.block import show_note
 from memory.search import ranking
 from memory.search.encoder import adapter
 from memory.search.encoder.encoder import DIMENSIONS

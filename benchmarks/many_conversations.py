@@ -23,7 +23,7 @@ from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.cache.state import Cache
 from memory.learning.reader import Reading, digest_message
-from memory.recall.rendering import NOTHING, Block, ShownFact, render_block, render_facts
+from memory.recall.block import NOTHING, Block, ShownFact, render_block, render_facts
 from memory.types import Message
 from proxy.formats.base import Part, Prompt, Role
 from proxy.formats.prefixes import PrefixDigests

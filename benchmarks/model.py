@@ -17,7 +17,7 @@ import orjson
 import uvloop
 
 from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, HOST
-from memory.recall.rendering import CLOSING, OPENING
+from memory.recall.block import CLOSING, OPENING
 
 BLOCK = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
 WANTS_STREAM = b'"stream":true'  # in a text its quotes would be escaped

@@ -25,7 +25,7 @@ from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
 from benchmarks.plan import TURNS, Plan
 from benchmarks.servers import Server, festinger, model, teach
-from memory.recall.rendering import CLOSING, OPENING
+from memory.recall.block import CLOSING, OPENING
 from proxy.formats.base import GAP
 
 CHARACTERS = 120_000

@@ -13,6 +13,7 @@ from memory.cache.state import Cache
 from memory.learning.reader import Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.types import Message
 
 TITLE = "time to recall what is known about the concepts of a prompt"
@@ -39,6 +40,6 @@ def of_calls(cache: Cache, text: str, now: float, rounds: int) -> float:
     mentions = Mentions.of([Reader(cache).read(Message("user", text))])
 
     def recall(_: str) -> object:
-        return recollect(cache, mentions, now)
+        return recollect(SpeakersGraph(cache), mentions, now)
 
     return median(median(microseconds(recall, text) for _ in range(CALLS)) for _ in range(rounds))

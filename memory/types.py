@@ -102,6 +102,10 @@ class EdgeRow:
     said_at: float | None = None  # its newest statement, in seconds since the epoch
 
     @property
+    def ids(self) -> TripleIds:
+        return TripleIds(self.concept_id, self.dim_id, self.parent_id)
+
+    @property
     def is_root(self) -> bool:
         return self.concept_id == self.parent_id == self.dim_id
 
@@ -110,6 +114,41 @@ class EdgeRow:
         if self.is_additive:
             return self.concept_id, self.dim_id, self.parent_id
         return self.concept_id, self.dim_id
+
+
+class Ended(NamedTuple):
+    """A fact that was current until then, in seconds since the epoch."""
+
+    concept: str
+    parent: str
+    until: float
+
+
+class StateRow(NamedTuple):
+    """What operators have decided for a project under one key."""
+
+    id: int
+    category: str
+    key: str
+    value: str
+    is_disputed: bool = False
+
+
+NoteKind = Literal["memory", "episode"]
+
+
+class NoteKey(NamedTuple):
+    kind: NoteKind | Literal["state"]
+    id: int
+
+
+class NoteState(NamedTuple):
+    """The present state of a memory or an episode that has changed since it may have been shown. ``text``: the whole,
+    as ``make_harmless`` returns it; ``owner``: as in a ShownNote."""
+
+    text: str
+    is_disputed: bool
+    owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)

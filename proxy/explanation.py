@@ -13,8 +13,8 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from memory.attribution.parts import find_voices, has_fiction
+from memory.cache.followers import OwnFactsFollower
 from memory.cache.loader import load_cache
-from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.english.phrases import format_count, format_fact, format_triple

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from memory.recall.rendering import CLOSING, OPENING
+from memory.recall.block import CLOSING, OPENING
 
 Turn = tuple[str, str]  # role, text
 

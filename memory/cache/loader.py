@@ -4,29 +4,24 @@ only those that changed."""
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from psycopg.rows import TupleRow
 
+from memory.access.switches import AGENT_SWITCHES
 from memory.cache.collector import pause_collector
-from memory.cache.shared import Shared
-from memory.cache.small_tables import (
-    read_agents,
-    read_config,
-    read_dimensions,
-    read_mutes,
-    read_projects,
-    read_teachers,
-    read_templates,
-)
-from memory.cache.state import Cache
+from memory.cache.state import AgentRow, Cache, ProjectRow
 from memory.db.connections import Connection
-from memory.recall.repeated import Ended
-from memory.types import EdgeRow, SoasRow, TripleIds
+from memory.english.mute_patterns import compile_patterns
+from memory.settings import registry
+from memory.types import EdgeRow, Ended, SoasRow, TripleIds
 
 Cell = TypeVar("Cell")
+Grouped = dict[int, Any]  # by concept
 
 SLICE_S = 0.003  # of the event loop, between two turns of the others
 BATCH_ROWS = 250  # some 0.5 ms of work, between two looks at the clock
@@ -51,10 +46,10 @@ KEPT = """JOIN (
         WHERE state = 'open' AND for_speaker <> ''
 ) AS kept USING (id)
 """
-URD = """
+EDGES = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
            is_corroborated, agent, is_additive, extract(epoch FROM said_at)::float8
-    FROM urd
+    FROM urd WHERE {which} ORDER BY id, dim_id DESC
 """
 # The values claimed of disputed slots. A fact that contradicts a memory or project state has no claimed value. Where a
 # dimension keeps all, the fact itself is disputed.
@@ -68,10 +63,9 @@ QUEUE = """
         FROM conflict JOIN conflict_member AS member ON member.conflict_id = conflict.id AND member.kind = 'edge'
         JOIN urd ON edge_id = member.object_id JOIN soas AS parent ON parent.id = urd.parent_id
         WHERE conflict.status = 'open'
-    ) AS disputed
+    ) AS disputed WHERE {which} ORDER BY number DESC NULLS LAST
 """
-NEWEST_FIRST = " ORDER BY number DESC NULLS LAST"
-DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple "
+DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple WHERE {which}"
 ENDED = """
     SELECT concept.id, concept.token, parent.token, extract(epoch FROM max(gone.at))::float8
     FROM edge_history gone JOIN soas concept ON concept.id = gone.concept_id
@@ -84,59 +78,25 @@ ENDED_OF_NEWEST = "gone.id > (SELECT max(id) - 100000 FROM edge_history)"
 ENDED_OF = "gone.concept_id = ANY(%s)"
 LEXEMES = "SELECT lexeme, messages FROM english_lexeme"
 ENGLISH_MESSAGES = 1_000_000  # of which english_lexeme counts those that have a lexeme
+AGENTS = f"""
+    SELECT token_hash, name, scope, can_teach, episodes, project_id, allows_all_projects OR scope = 'operator',
+        ARRAY(SELECT project_id FROM agent_allowed_projects WHERE agent_id = agent.id), {", ".join(AGENT_SWITCHES)}
+    FROM agent
+"""
+QUEUED, RULED = "resolution_queue", "decided_triple"
 
 
 @dataclass(slots=True)
-class Touched:
-    """Rows that were read again since a load began, later than the load's snapshot: the load must not overwrite
-    them."""
+class Changes:
+    """Rows that changed, by table, and the tables of which all did."""
 
-    soas: set[int] = field(default_factory=set)
-    urd: set[int] = field(default_factory=set)
-    resolution_queue: set[int] = field(default_factory=set)
-    decided_triple: set[int] = field(default_factory=set)
-    tables: set[str] = field(default_factory=set)  # those that are read whole
+    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    tables: set[str] = field(default_factory=set)
 
-    def add(self, keys: Mapping[str, set[int]], tables: Iterable[str]) -> None:
-        """Add rows (``keys`` by table) and whole tables."""
-        for table, some in keys.items():
-            getattr(self, table).update(some)
-        self.tables.update(tables)
-
-
-async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
-    # No second copy beside the cache: that would double its memory, and growing or freeing dicts of a million rows
-    # stalls every stream for a tenth of a second. So each row is compared in place, in slices of a few milliseconds,
-    # and rows that were not met are dropped at the end.
-    touched = touched or Touched()
-    cache.loads += 1
-    await read_config(cache, connection)
-    cache.words_from = cache.least_threshold
-    # A million new objects.
-    with pause_collector():
-        async with connection.transaction():
-            # One snapshot for all tables: otherwise an edge could come with a word that was read before it existed.
-            await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            await read_aliases(cache, connection)  # first: otherwise an alias would be taken for a word of its own
-            await _load_soas(cache, connection, touched.soas)
-            await _load_urd(cache, connection, touched.urd)
-            queued = await read_queue(cache, connection)
-            for concept in (queued.keys() | cache.pending_conflicts.keys()) - touched.resolution_queue:
-                cache.put_pending(concept, queued.get(concept, {}))
-            decided = await read_decided(connection)
-            for concept in (decided.keys() | cache.decided.keys()) - touched.decided_triple:
-                cache.put_decided(concept, decided.get(concept, set()))
-        cache.ended = await read_ended(connection, ENDED.format(which=ENDED_OF_NEWEST))
-        if not cache.rarity:
-            cache.rarity = weigh_lexemes(await all_rows(connection, LEXEMES))
-        await _drop_words(cache, touched.soas)  # after the edges that they were part of
-        # The small tables as they are now, not as they were when the load began.
-        for table, read in SMALL.items():
-            await read(cache, connection)
-            while table in touched.tables:
-                touched.tables.discard(table)
-                await read(cache, connection)
-    cache.loaded_at = time.time()
+    def update(self, others: "Changes") -> None:
+        for table, keys in others.keys.items():
+            self.keys[table] |= keys
+        self.tables |= others.tables
 
 
 class Pace:
@@ -172,21 +132,68 @@ async def all_rows(connection: Connection, query: str, keys: Sequence[object] | 
     return [row async for batch in batches(connection, query, keys) for row in batch]
 
 
-async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    share = Shared[float]()  # most words have one of a few saliencies: a million floats less
+async def in_slices(items: list[Cell]) -> AsyncIterator[list[Cell]]:
+    pace = Pace()
+    for start in range(0, len(items), SWEPT_ROWS):
+        yield items[start : start + SWEPT_ROWS]
+        await pace.step()
+
+
+class _Shared(dict[Any, Any]):
+    """Returns one object for equal values: a million rows have one of a few."""
+
+    def __missing__(self, value: Any) -> Any:
+        self[value] = value
+        return value
+
+
+# --- everything ---
+
+
+async def load_cache(cache: Cache, connection: Connection, touched: Changes | None = None) -> None:
+    """Load everything. ``touched``: rows and tables that are read again meanwhile, later than the load's snapshot, and
+    that it must not overwrite."""
+    # No second copy beside the cache: that would double its memory, and growing or freeing dicts of a million rows
+    # stalls every stream for a tenth of a second. So each row is compared in place, in slices of a few milliseconds,
+    # and rows that were not met are dropped at the end.
+    touched = touched or Changes()
+    cache.loads += 1
+    await SMALL["config"](cache, connection)
+    cache.words_from = cache.least_threshold
+    # A million new objects.
+    with pause_collector():
+        async with connection.transaction():
+            # One snapshot for all tables: otherwise an edge could come with a word that was read before it existed.
+            await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            await read_aliases(cache, connection)  # first: otherwise an alias would be taken for a word of its own
+            await _load_words(cache, connection, touched.keys["soas"])
+            await _load_edges(cache, connection, touched.keys["urd"])
+            _put_grouped(cache.pending_conflicts, await _read_queue(cache, connection), touched.keys[QUEUED])
+            _put_grouped(cache.decided, await _read_decided(cache, connection), touched.keys[RULED])
+        ended = await _read_ended(connection, ENDED_OF_NEWEST)
+        _put_grouped(cache.ended, ended, touched.keys["urd"])
+        if not cache.rarity:
+            cache.rarity = weigh_lexemes(await all_rows(connection, LEXEMES))
+        async for some in in_slices(list(cache.soas_by_token.values())):  # after the edges that they were part of
+            for row in some:
+                if row.load != cache.loads and row.id not in touched.keys["soas"]:
+                    cache.drop_soas(row.id)
+        # The small tables as they are now, not as they were when the load began.
+        for table, read in SMALL.items():
+            await read(cache, connection)
+            while table in touched.tables:
+                touched.tables.discard(table)
+                await read(cache, connection)
+    cache.loaded_at = time.time()
+
+
+async def _load_words(cache: Cache, connection: Connection, touched: Set[int]) -> None:
+    share = _Shared()
     async for batch in batches(connection, SOAS + KEPT.format(threshold=cache.words_from)):
         _put_words(cache, batch, touched, share)
 
 
-async def _drop_words(cache: Cache, touched: set[int]) -> None:
-    """Drop the words that the load did not meet."""
-    async for some in in_slices(list(cache.soas_by_token.values())):
-        for row in some:
-            if row.load != cache.loads and row.id not in touched:
-                cache.drop_soas(row.id)
-
-
-def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
+def _put_words(cache: Cache, rows: list[TupleRow], touched: Set[int], share: _Shared) -> None:
     by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
     aliases, spellings = cache.aliases, cache.spellings
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at, label in rows:
@@ -214,42 +221,55 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
             cache.renew_soas(token, row)
 
 
-async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> None:
-    share, share_text = Shared[int](), Shared[str]()
+async def _load_edges(cache: Cache, connection: Connection, touched: Set[int]) -> None:
     met: set[int] = set()
-    edges: list[EdgeRow] = []
-    async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
-        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, *others in batch:
-            is_shared, agent, is_additive, said_at = others
-            if edges and edges[0].concept_id != concept_id:
-                _put_edges(cache, edges, met, touched)
-                edges = []
-            concept = edges[0].concept_id if edges else concept_id  # one number for all of them
-            parent, dim = share[parent_id], share[dim_id]
-            texts = share_text[source], confirmed, share_text[channel], is_shared, share_text[agent]
-            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts, is_additive, said_at))
-    if edges:
-        _put_edges(cache, edges, met, touched)
+    async for edges in _read_edges(connection):
+        met.add(edges[0].concept_id)
+        if edges[0].concept_id not in touched:
+            cache.put_edges(edges[0].concept_id, edges)
     async for some in in_slices(list(cache.urd_by_concept)):
         for concept in some:
             if concept not in met and concept not in touched:
                 cache.put_edges(concept, [])
 
 
-def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[int]) -> None:
-    concept = edges[0].concept_id
-    met.add(concept)
-    if concept not in touched:
-        cache.put_edges(concept, edges)
+async def _read_edges(
+    connection: Connection, which: str = "true", ids: list[int] | None = None
+) -> AsyncIterator[list[EdgeRow]]:
+    """Yield the edges of one concept after the other."""
+    share, edges = _Shared(), list[EdgeRow]()
+    async for batch in batches(connection, EDGES.format(which=which), ids):
+        for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, *others in batch:
+            is_corroborated, agent, is_additive, said_at = others
+            if edges and edges[0].concept_id != concept_id:
+                yield edges
+                edges = []
+            concept = edges[0].concept_id if edges else concept_id  # one number for all of them
+            texts = share[source], confirmed, share[channel], is_corroborated, share[agent]
+            edges.append(
+                EdgeRow(concept, share[parent_id], share[dim_id], is_isa, confidence, *texts, is_additive, said_at)
+            )
+    if edges:
+        yield edges
 
 
-async def read_queue(
-    cache: Cache, connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
-) -> dict[int, dict[int, tuple[str, ...]]]:
-    """Return the claimed parents by concept and dimension, the newest first. Reads their words, too, for their
-    spelling."""
+# --- what the cache has by concept ---
+
+
+def _put_grouped(held: Grouped, found: Grouped, touched: Set[int] = frozenset(), *, of: Set[int] | None = None) -> None:
+    """Replace what is held ``of`` these concepts, None for all, but for those that were touched."""
+    for concept in (found.keys() | held.keys() if of is None else of) - touched:
+        held.pop(concept, None)
+        if concept in found:
+            held[concept] = found[concept]
+
+
+async def _read_queue(
+    cache: Cache, connection: Connection, which: str = "true", ids: list[int] | None = None
+) -> Grouped:
+    """Return the claimed parents by dimension, the newest first. Reads their words, too, for their spelling."""
     by_concept: dict[int, dict[int, tuple[str, ...]]] = {}
-    rows = await all_rows(connection, query + NEWEST_FIRST, keys)
+    rows = await all_rows(connection, QUEUE.format(which=which), ids)
     await read_missing_words(cache, connection, (word for _, _, word, _ in rows))
     for concept, dim, _, parent in rows:
         claimed = by_concept.setdefault(concept, {})
@@ -257,43 +277,24 @@ async def read_queue(
     return by_concept
 
 
-async def read_decided(
-    connection: Connection, query: str = DECIDED, keys: Sequence[object] | None = None
-) -> dict[int, set[TripleIds]]:
-    """Return by concept the triples on which a decision was taken."""
+async def _read_decided(
+    cache: Cache, connection: Connection, which: str = "true", ids: list[int] | None = None
+) -> Grouped:
+    """Return the triples on which a decision was taken."""
     by_concept: dict[int, set[TripleIds]] = {}
-    for concept, dim, parent in await all_rows(connection, query, keys):
+    rows = await all_rows(connection, DECIDED.format(which=which), ids)
+    await read_missing_words(cache, connection, (parent for _, _, parent in rows))
+    for concept, dim, parent in rows:
         by_concept.setdefault(concept, set()).add(TripleIds(concept, dim, parent))
     return by_concept
 
 
-async def read_ended(
-    connection: Connection, query: str, keys: Sequence[object] | None = None
-) -> dict[int, Sequence[Ended]]:
-    """Return by concept its facts that are superseded or retired."""
+async def _read_ended(connection: Connection, which: str, ids: list[int] | None = None) -> Grouped:
+    """Return the facts that are superseded or retired."""
     by_concept: dict[int, list[Ended]] = {}
-    for concept, *ended in await all_rows(connection, query, keys):
+    for concept, *ended in await all_rows(connection, ENDED.format(which=which), ids):
         by_concept.setdefault(concept, []).append(Ended(*ended))
-    return dict(by_concept)
-
-
-def weigh_lexemes(rows: Iterable[TupleRow]) -> dict[str, float]:
-    """Return the weight of lexemes: the fewer messages have one, the larger."""
-    return {lexeme: math.log(1 + ENGLISH_MESSAGES / (messages + 0.5)) for lexeme, messages in rows}
-
-
-async def in_slices(items: list[Cell]) -> AsyncIterator[list[Cell]]:
-    pace = Pace()
-    for start in range(0, len(items), SWEPT_ROWS):
-        yield items[start : start + SWEPT_ROWS]
-        await pace.step()
-
-
-async def read_aliases(cache: Cache, connection: Connection) -> None:
-    concept_of: dict[int, int] = dict(await all_rows(connection, "SELECT id, concept_id FROM alias"))
-    await read_missing_words(cache, connection, concept_of.values())
-    rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", sorted(concept_of))
-    cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)
+    return by_concept
 
 
 # --- only what changed ---
@@ -314,46 +315,117 @@ async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> 
 
 async def read_missing_words(cache: Cache, connection: Connection, ids: Iterable[int]) -> None:
     """Read words that nobody needed until now."""
-    wanted = set(ids)
-    if missing := sorted(wanted - cache.soas_by_id.keys()):
+    if missing := sorted(set(ids) - cache.soas_by_id.keys()):
         for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", missing):
             row = SoasRow(row_id, *columns)
             row.load = cache.loads  # a concurrent load must not drop it
             cache.renew_soas(token, row)
 
 
-async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    by_concept: dict[int, list[EdgeRow]] = {concept_id: [] for concept_id in ids}
-    rows = await all_rows(connection, URD + "WHERE id = ANY(%s)", ids)
-    await read_missing_words(cache, connection, (word for row in rows for word in row[:3]))
-    for row in rows:
-        by_concept[row[0]].append(EdgeRow(*row))
-    ended = await read_ended(connection, ENDED.format(which=ENDED_OF), ids)
-    for concept_id, edges in by_concept.items():
-        cache.put_edges(concept_id, edges)
-        cache.ended.pop(concept_id, None)
-        cache.ended |= {concept_id: ended[concept_id]} if concept_id in ended else {}
-
-
-async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    queued = await read_queue(cache, connection, QUEUE + "WHERE concept_id = ANY(%s)", ids)
+async def _refresh_edges(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    found = {edges[0].concept_id: edges async for edges in _read_edges(connection, "id = ANY(%s)", ids)}
+    words = (word for edges in found.values() for edge in edges for word in edge.ids)
+    await read_missing_words(cache, connection, words)
+    ended = await _read_ended(connection, ENDED_OF, ids)
     for concept_id in ids:
-        cache.put_pending(concept_id, queued.get(concept_id, {}))
+        cache.put_edges(concept_id, found.get(concept_id, ()))
+    _put_grouped(cache.ended, ended, of=set(ids))
 
 
-async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
-    await read_missing_words(cache, connection, (key.parent_id for of_one in decided.values() for key in of_one))
-    for concept_id in ids:
-        cache.put_decided(concept_id, decided.get(concept_id, set()))
+async def _refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    found = await _read_queue(cache, connection, "concept_id = ANY(%s)", ids)
+    _put_grouped(cache.pending_conflicts, found, of=set(ids))
+
+
+async def _refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    found = await _read_decided(cache, connection, "concept_id = ANY(%s)", ids)
+    _put_grouped(cache.decided, found, of=set(ids))
+
+
+# --- small tables, which are read whole ---
+
+
+async def read_aliases(cache: Cache, connection: Connection) -> None:
+    concept_of: dict[int, int] = dict(await all_rows(connection, "SELECT id, concept_id FROM alias"))
+    await read_missing_words(cache, connection, concept_of.values())
+    rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", sorted(concept_of))
+    cache.put_aliases((token, SoasRow(row_id, *columns), concept_of[row_id]) for row_id, token, *columns in rows)
+
+
+def _put_dimensions(cache: Cache, rows: list[TupleRow]) -> None:
+    cache.superseding_dims = {dim_id for dim_id, supersedes, _, _ in rows if supersedes}
+    cache.additive_dims = {dim_id for dim_id, _, is_additive, _ in rows if is_additive}
+    split: defaultdict[int, set[int]] = defaultdict(set)
+    for dim_id, _, _, origin in rows:
+        if origin is not None:
+            split[origin].add(dim_id)
+    cache.split_dims = dict(split)
+
+
+def _put_config(cache: Cache, rows: list[TupleRow]) -> None:
+    values: dict[str, str] = dict(rows)
+    cache.tuning, cache.config_mistakes = registry.read_rows(values)
+    cache.ignored_settings = registry.list_ignored(values)
+
+
+def _put_agents(cache: Cache, rows: list[TupleRow]) -> None:
+    agents = {}
+    for digest, name, scope, _, episodes, project, may_name_all, projects, *on in rows:
+        off = frozenset(each for each, is_on in zip(AGENT_SWITCHES, on, strict=True) if not is_on)
+        nameable = None if may_name_all else frozenset(projects) | {project} - {None}
+        agents[digest] = AgentRow(name, scope, off, episodes, project, nameable)
+    cache.put_agents(agents)
+    cache.audience.decided = {name: can_teach for _, name, _, can_teach, *_ in rows if can_teach != "auto"}
+
+
+def _put_projects(cache: Cache, rows: list[TupleRow]) -> None:
+    cache.projects = {slug: ProjectRow(project_id, is_open) for slug, project_id, is_open in rows}
+
+
+def _put_teachers(cache: Cache, rows: list[TupleRow]) -> None:
+    cache.audience.teachers = {agent for (agent,) in rows}
+
+
+def _put_templates(cache: Cache, rows: list[TupleRow]) -> None:
+    templates: defaultdict[tuple[str, ...], set[bytes]] = defaultdict(set)
+    for agent, person, digest in rows:
+        templates[agent, person].add(bytes(digest))
+    cache.templates = dict(templates)
+
+
+def _put_mutes(cache: Cache, rows: list[TupleRow]) -> None:
+    cache.mutes = compile_patterns([pattern for (pattern,) in rows])
+
+
+def weigh_lexemes(rows: Iterable[TupleRow]) -> dict[str, float]:
+    """Return the weight of lexemes: the fewer messages have one, the larger."""
+    return {lexeme: math.log(1 + ENGLISH_MESSAGES / (messages + 0.5)) for lexeme, messages in rows}
+
+
+async def _read_whole(
+    query: str, put: Callable[[Cache, list[TupleRow]], None], cache: Cache, connection: Connection
+) -> None:
+    put(cache, await all_rows(connection, query))
 
 
 # By table: of large tables only the changed rows are read again, small ones are read whole.
-REFRESH = {
-    "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
+REFRESH: Final[dict[str, Callable[[Cache, Connection, list[int]], Awaitable[None]]]] = {
+    "soas": refresh_soas, "urd": _refresh_edges, QUEUED: _refresh_queue, RULED: _refresh_decided
 }  # fmt: skip
-SMALL = {
-    "alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents,
-    "mute_pattern": read_mutes, "teacher": read_teachers, "project": read_projects,
-    "agent_allowed_projects": read_agents, "prompt_opening": read_templates,
-}  # fmt: skip
+SMALL: Final[dict[str, Callable[[Cache, Connection], Awaitable[None]]]] = {
+    "alias": read_aliases,
+    "dimension": partial(
+        _read_whole,
+        "SELECT id, on_collision = 'supersede', is_additive, split_from_id FROM dimension",
+        _put_dimensions,
+    ),
+    "config": partial(_read_whole, "SELECT key, value FROM config", _put_config),
+    "agent": partial(_read_whole, AGENTS, _put_agents),
+    "agent_allowed_projects": partial(_read_whole, AGENTS, _put_agents),
+    "mute_pattern": partial(_read_whole, "SELECT pattern FROM mute_pattern", _put_mutes),
+    "teacher": partial(_read_whole, "SELECT agent FROM teacher", _put_teachers),
+    "project": partial(_read_whole, "SELECT slug, id, is_open FROM project", _put_projects),
+    "prompt_opening": partial(
+        _read_whole, "SELECT agent, person, digest FROM prompt_opening WHERE state = 'template'", _put_templates
+    ),
+}

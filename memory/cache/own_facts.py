@@ -1,7 +1,7 @@
 """Facts that hold for their own speaker alone: what long messages state beyond their first paragraph."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,10 @@ class OwnFacts:
     words: Counter[int] = field(default_factory=Counter)
     _of: dict[Holder, dict[int, dict[int, EdgeRow]]] = field(default_factory=dict)  # by concept, by row
     _rows: dict[int, tuple[Holder, int]] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> Set[int]:
+        return self._rows.keys()
 
     def put(self, row_id: int, holder: Holder, edge: EdgeRow) -> None:
         self.drop(row_id)
@@ -41,14 +45,6 @@ class OwnFacts:
             del of_holder[concept]
             if not of_holder:
                 del self._of[holder]
-
-    def leave_out(self, holder: Holder, is_out: Callable[[EdgeRow], bool]) -> "OwnFacts":
-        """Return a copy to read without these facts of the holder."""
-        kept = {
-            concept: {key: edge for key, edge in edges.items() if not is_out(edge)}
-            for concept, edges in self._of.get(holder, {}).items()
-        }
-        return OwnFacts(self.words, {**self._of, holder: kept} if kept else self._of, self._rows)
 
     def of(self, holder: Holder, share: str) -> Facts:
         """Return the facts for this speaker: their own, and those that their agent was told without a person; none for

@@ -4,21 +4,77 @@ The app (memory/apps.py) has the process's one instance. memory/cache/sync.py fi
 Postgres; tests fill the dicts directly. Only the event loop's thread touches it."""
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
+from typing import Final
 
-from memory.attribution.forget_requests import Topic
-from memory.cache.audience import AgentRow, Audience, ProjectRow
+from memory.access.switches import Switch
 from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
-from memory.cache.recently_salient import RecentlySalient
+from memory.channels import Channel, channel_of
 from memory.graph.saliency import is_salient, saliency
-from memory.recall.lines import NoteKey, NoteState
-from memory.recall.repeated import Ended
-from memory.recall.selection import put_in_order
 from memory.settings.registry import Tuning
-from memory.types import GEOGRAPHY, EdgeRow, Place, SoasRow, TripleIds
+from memory.types import GEOGRAPHY, EdgeRow, Ended, NoteKey, NoteState, Place, SoasRow, TripleIds
+
+RISEN_MAX: Final = 10_000  # words
+SLOT_MAX: Final = 4  # facts of one slot that holds many that come before the concept's other facts
+_STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent. ``off``: what its settings switch off. ``project``: the id of its own; ``projects``: those that its
+    requests may name, None for all. ``episodes``: on, off or default."""
+
+    name: str
+    scope: str
+    off: frozenset[Switch] = frozenset()
+    episodes: str = "default"
+    project: int | None = None
+    projects: frozenset[int] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    """A project. ``is_open``: requests without a token may name it, too."""
+
+    id: int
+    is_open: bool = False
+
+
+@dataclass(slots=True)
+class Audience:
+    """The agents that can be asked. ``decided``: always or never, where operators have said so, by name; ``teachers``:
+    the names of those who have taught by gutask."""
+
+    decided: dict[str, str] = field(default_factory=dict)
+    teachers: set[str] = field(default_factory=set)
+
+    def can_answer(self, agent: str, *, has_tools: bool) -> bool:
+        """True if the agent can be expected to run gutask."""
+        decided = self.decided.get(agent, "auto")
+        return decided == "always" or (decided == "auto" and (has_tools or agent in self.teachers))
+
+
+@dataclass(slots=True)
+class RecentlySalient:
+    """The words that became salient last, in order."""
+
+    # After all names of a long conversation were checked once, the next turn need only check these.
+    count: int = 0  # all since the process started
+    _last: deque[str] = field(default_factory=lambda: deque(maxlen=RISEN_MAX))
+
+    def note(self, word: str) -> None:
+        self._last.append(word)
+        self.count += 1
+
+    def since(self, count: int) -> list[str] | None:
+        """Return the words after the first ``count``; None if they are not known any more."""
+        new = self.count - count
+        return list(islice(reversed(self._last), new)) if new <= len(self._last) else None
 
 
 @dataclass(slots=True)
@@ -56,7 +112,6 @@ class Cache:
     mutes: re.Pattern[str] | None = None  # the patterns by which operators have muted names
     # Memories and episodes that were shown and have changed since; None for those that no longer hold.
     changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
-    left_out: Sequence[Topic] = ()  # what the prompt in hand asks to forget
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     ignored_settings: list[str] = field(default_factory=list)
@@ -231,23 +286,28 @@ class Cache:
             if not self.places[edge.parent_id]:
                 del self.places[edge.parent_id]
 
+    def find_edge(self, ids: TripleIds) -> EdgeRow | None:
+        """Return the edge in the place of this triple: the fact in its slot or, where all is kept, its own."""
+        edges = self.urd_by_concept_dim
+        return edges.get((ids.concept_id, ids.dim_id)) or edges.get(ids)
+
+    def list_edges(self, concept_id: int, dim_id: int) -> list[EdgeRow]:
+        """Return all edges in the slot."""
+        edge = self.urd_by_concept_dim.get((concept_id, dim_id))
+        if edge is not None or dim_id not in self.additive_dims:
+            return [edge] if edge is not None else []
+        return [edge for edge in self.urd_by_concept.get(concept_id, ()) if edge.dim_id == dim_id]
+
+    def keeps_all(self, dimension: str) -> bool:
+        row = self.soas_by_token.get(dimension)
+        return row is not None and row.id in self.additive_dims
+
     def find_ended(self, names: Iterable[str]) -> list[Ended]:
         """Return the superseded and retired facts about concepts of these names."""
         rows = filter(None, map(self.soas_by_token.get, names))
         return [each for row in rows for each in self.ended.get(row.id, ())]
 
     # --- what is disputed ---
-
-    def put_pending(self, concept_id: int, claimed: Mapping[int, tuple[str, ...]]) -> None:
-        """Replace what the resolution queue holds about one concept."""
-        self.pending_conflicts.pop(concept_id, None)
-        if claimed:
-            self.pending_conflicts[concept_id] = claimed
-
-    def put_decided(self, concept_id: int, decided: Set[TripleIds]) -> None:
-        self.decided.pop(concept_id, None)
-        if decided:
-            self.decided[concept_id] = decided
 
     def splits_of(self, dim_id: int) -> set[int]:
         """Return the dimensions that were split from this one, directly or through others."""
@@ -257,3 +317,32 @@ class Cache:
             waiting = set().union(*(self.split_dims.get(dim, ()) for dim in waiting)) - found
             found |= waiting
         return found
+
+
+def channel_of_edge(edge: EdgeRow) -> str:
+    """Return the strongest channel through which it was said."""
+    return edge.channel or channel_of(edge.source)
+
+
+def rank(edge: EdgeRow) -> tuple[int, float, int]:
+    """Return a sort key, highest first: operators, then gutask, several voices, one voice, and roots; within each, the
+    last confirmed. An edge without a time counts as just confirmed."""
+    # Written out: a concept with thousands of facts is sorted in one go.
+    if edge.concept_id == edge.parent_id:
+        return -1, 0.0, edge.dim_id
+    strength = _STRENGTHS.get(edge.channel or channel_of(edge.source), edge.is_corroborated)
+    confirmed = edge.last_confirmed
+    return strength, inf if confirmed is None else confirmed, edge.dim_id
+
+
+def put_in_order(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
+    """Sort edges, the strongest first. All but the strongest of a slot that holds many come last: they must not hide
+    the concept's other facts."""
+    ordered = sorted(edges, key=rank, reverse=True)
+    if not any(edge.is_additive for edge in ordered):
+        return ordered
+    held, first, last = Counter[int](), list[EdgeRow](), list[EdgeRow]()
+    for edge in ordered:
+        held[edge.dim_id] += edge.is_additive
+        (last if held[edge.dim_id] > SLOT_MAX else first).append(edge)
+    return first + last

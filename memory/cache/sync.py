@@ -9,21 +9,18 @@ import asyncio
 import logging
 import math
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import uuid4
 
 import psycopg
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from memory.cache.loader import REFRESH, SMALL, Touched, load_cache
-from memory.cache.own_facts_follower import OwnFactsFollower
+from memory.cache.followers import Follower, OwnFactsFollower, follow_states
+from memory.cache.loader import REFRESH, SMALL, Changes, load_cache
 from memory.cache.state import Cache
-from memory.cache.states_follower import StatesFollower
 from memory.db.connections import Connection, first_line, open_connection
 from memory.metrics import Gauge
 
@@ -55,23 +52,11 @@ def announce(payload: str) -> None:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
 
-class Follower(Protocol):
-    """Another package's copy of one table."""
-
-    async def load(self, connection: Connection) -> None:
-        """Read the whole table."""
-
-    async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        """Read these rows again."""
-
-
 @dataclass(slots=True)
-class Announced:
-    """The changes announced in one go."""
+class Announced(Changes):
+    """The changes announced in one go. ``followed``: the tables that followers read."""
 
-    followed: Collection[str] = ()  # tables that followers read
-    keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # by table
-    tables: set[str] = field(default_factory=set)  # those to be read whole
+    followed: Collection[str] = ()
     everything: bool = False
     barriers: list[str] = field(default_factory=list)
     signals: set[tuple[str, str]] = field(default_factory=set)
@@ -105,14 +90,14 @@ class Coherence:
         self._subscribers: dict[str, Callable[[str], None]] = {}
         self._settled: list[Callable[[], Awaitable[None]]] = []
         self._followers: dict[str, list[Follower]] = {
-            "project_state": [StatesFollower(cache)],
+            "project_state": [follow_states(cache.states)],
             "edge_candidate": [OwnFactsFollower(cache)],
         }
         self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0
         self._load_ended = asyncio.Condition()
-        self._touched = Touched()
+        self._touched = Changes()
         self._passing: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     async def run(self) -> None:
@@ -228,7 +213,7 @@ class Coherence:
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
         """Apply announcements with one query for each table."""
-        changes = Announced(self._followers.keys())
+        changes = Announced(followed=self._followers.keys())
         for payload in payloads:
             try:
                 changes.add(payload)
@@ -244,7 +229,7 @@ class Coherence:
                     await follower.load(connection)
                 elif keys:
                     await follower.refresh(connection, sorted(keys))
-        self._touched.add(changes.keys, changes.tables)
+        self._touched.update(changes)
         for table, changed in changes.keys.items():
             await REFRESH[table](self.cache, connection, sorted(changed))
         for table in changes.tables:
@@ -295,7 +280,7 @@ class Coherence:
 
     async def _load(self) -> None:
         started = time.perf_counter()
-        self._touched = Touched()
+        self._touched = Changes()
         async with open_connection(self._dsn, NAME) as connection:
             for followers in self._followers.values():
                 for follower in followers:

@@ -20,7 +20,7 @@ from memory.english.statements.patterns import find_forms
 from memory.english.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.questions import known_words
 from memory.questions.askable import read_spoken
-from memory.recall.rendering import CLOSING, OPENING
+from memory.recall.block import CLOSING, OPENING
 from memory.secrets.redaction import MARK, blank_secrets
 from memory.timing import STATEMENTS_MAX
 from memory.types import Message

@@ -3,11 +3,9 @@ placed, and confirmed facts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from memory.attribution.parts import digest_paragraph, own_words
-from memory.cache.places import keeps_all
 from memory.cache.state import Cache
 from memory.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
 from memory.db.connections import PAST, Connection, columns, insert_in_parts
@@ -53,7 +51,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
     said = select_statements(
         (match for match in voiced if match.channel is not Channel.UNSURE or message.scope is not None),
         may_change=message.is_dated and message.role == "user",
-        keeps_all=partial(keeps_all, cache),
+        keeps_all=cache.keeps_all,
     )
     # Whole microseconds, as Postgres stores them: otherwise two statements may be rounded to the same time.
     start = round(message.at, 6) if message.is_dated else undate(message.at)

@@ -9,12 +9,12 @@ from memory.attribution.envelopes import unwrap_answer
 from memory.attribution.parts import find_voices, quoted_spans
 from memory.attribution.pasted import PRINTED
 from memory.attribution.prose import mask_all_but_prose
+from memory.english.excerpts import says_something
 from memory.english.function_words import is_closed_class
 from memory.english.sentences import MASK, SentenceFinder, find_code, mask
 from memory.english.spans import Within
 from memory.english.words import requests
 from memory.graph.statement import make_storable
-from memory.recall.lines import says_something
 from memory.secrets.redaction import mask_secrets
 from memory.types import Span
 from memory.voice import SPEAKER_ONLY, Voice

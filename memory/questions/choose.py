@@ -5,12 +5,12 @@ from typing import Final
 
 from memory.attribution.prose import find_identifiers
 from memory.cache.state import Cache
+from memory.english.excerpts import CHARACTERS_PER_TOKEN
 from memory.learning.reader import Reading, find_hidden, find_stated
 from memory.questions.askable import read_spoken
+from memory.recall.block import Block, render_questions
+from memory.recall.facts import SalientConcept, by_priority
 from memory.recall.mentions import Mentions
-from memory.recall.rendering import Block
-from memory.recall.selection import SalientConcept, by_priority
-from memory.settings.registry import Tuning
 
 CONVERSATION_MAX: Final = 3  # questions in a conversation
 # Of a prompt's messages that are searched for names, characters; the rest is read when it is sent again.
@@ -19,23 +19,26 @@ SEARCHED_MAX: Final = 8_000
 QUESTIONS_SHARE: Final = 1 / 3
 
 
-def count_allowed(tuning: Tuning, shown: Block, why_not_ask: str) -> tuple[int, str]:
-    """Return how many questions are allowed now, beside what the prompt shows already, and why if there are none.
-    ``why_not_ask``: why the agent may not be asked; empty if it may."""
-    left = CONVERSATION_MAX - len(shown.questions)
-    if not tuning.zero_hit_max:
-        return 0, "questions are switched off"
-    has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE
-    if why_not_ask or left <= 0 or has_no_room:
-        return 0, why_not_ask or "asked enough in this conversation"
-    return min(tuning.zero_hit_max, left), ""
-
-
 def choose_askable(
-    cache: Cache, unknown: Sequence[SalientConcept], mentions: Mentions, count: int, reasons: dict[str, str]
-) -> list[SalientConcept]:
-    """Return the unknown concepts that may be asked about, in order of priority, with the names as they are written; a
-    few more than ``count``. The reasons against the others are added to ``reasons``."""
+    cache: Cache,
+    unknown: Sequence[SalientConcept],
+    mentions: Mentions,
+    shown: Block,
+    reasons: dict[str, str],
+    why_not_ask: str = "",
+) -> tuple[list[SalientConcept], int]:
+    """Return the unknown concepts that may be asked about, in order of priority, with the names as they are written,
+    and how many of them, beside what the prompt shows already. The reasons against the others are added to ``reasons``.
+    ``why_not_ask``: why the agent may not be asked; empty if it may."""
+    tuning, asked = cache.tuning, sum(len(render_questions([concept])) for concept in shown.questions)
+    count = min(tuning.zero_hit_max, CONVERSATION_MAX - len(shown.questions))
+    if count <= 0 or asked >= tuning.recollection_max_total_tokens * CHARACTERS_PER_TOKEN * QUESTIONS_SHARE:
+        why_not_ask = why_not_ask or "asked enough in this conversation"
+    if not tuning.zero_hit_max:
+        why_not_ask = "questions are switched off"
+    if why_not_ask:
+        reasons |= dict.fromkeys((one.token for one in unknown), why_not_ask)
+        return [], 0
     in_order = by_priority(unknown)
     # Maps each name of a concept to the concept's own.
     token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
@@ -56,7 +59,7 @@ def choose_askable(
     ):
         left_out |= {token_of[name]: reason for name in found}
     reasons |= dict.fromkeys((one.token for one in rest), "too many concepts") | left_out
-    return [one._replace(written=written[one.token]) for one in first if one.token not in left_out]
+    return [one._replace(written=written[one.token]) for one in first if one.token not in left_out], count
 
 
 def _find_spoken(cache: Cache, by_user: Sequence[Reading], names: Set[str]) -> dict[str, str]:

@@ -12,17 +12,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.english.excerpts import find_content_words, states_ended
 from memory.english.telling import TEXTS_KEPT, keep_statements, split_sentences
 from memory.english.tokenizer import tokenise
 from memory.english.words import changing
 from memory.english.words import requests as english
 from memory.memories.scope import PERSONAL
-from memory.recall.lines import find_content_words
-from memory.recall.repeated import Ended, states_ended
 from memory.search.chance_likeness import Noise
 from memory.search.index import Index, Query, Scores
 from memory.search.request import Kind
 from memory.search.results import Found
+from memory.types import Ended
 
 UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
 LINES_MAX: Final = 5  # given unasked, of all kinds together

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from memory.english.excerpts import CHARACTERS_PER_TOKEN, cut_around, find_content_words, make_harmless
 from memory.memories.episodes import cut_out
-from memory.recall.lines import cut_around, find_content_words, make_harmless
-from memory.recall.rendering import CHARACTERS_PER_TOKEN
 from memory.search.request import Kind
 from memory.timing import is_dated
 from memory.types import TripleIds

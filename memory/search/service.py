@@ -13,7 +13,6 @@ from memory.english.phrases import tell_fact
 from memory.english.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.memories.scope import Scope
-from memory.recall.repeated import Ended
 from memory.search import ranking
 from memory.search.encoder import adapter
 from memory.search.index import Index, Query, Vector, lexeme_id
@@ -23,7 +22,7 @@ from memory.search.ranking import Asked
 from memory.search.request import KINDS, Types, cut_query
 from memory.search.results import Found
 from memory.search.vectors import builtin, embedders
-from memory.types import TripleIds
+from memory.types import Ended, TripleIds
 
 EMBEDDING_S: Final = 3.0  # for the vector of a query; without it, words answer
 

@@ -12,8 +12,7 @@ from django.conf import settings
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.access.switches import Restriction, Restrictions, Switch
 from memory.attribution.client_names import LOOPBACK, name_unregistered
-from memory.cache.audience import ProjectRow
-from memory.cache.state import AgentRow, Cache
+from memory.cache.state import AgentRow, Cache, ProjectRow
 from memory.graph.statement import PERSON_MAX
 from memory.memories.scope import Scope, Speaker
 from proxy.access.persons import clean_person, find_person

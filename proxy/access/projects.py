@@ -9,8 +9,7 @@ import psycopg
 
 from memory import bounds
 from memory.access.projects import CLOSED, NAMED_PROJECTS_MAX, ProjectMistake, TooManyProjects, make_named
-from memory.cache.audience import ProjectRow
-from memory.cache.state import Cache
+from memory.cache.state import Cache, ProjectRow
 from memory.db.connections import first_line
 from proxy.access.caller import Caller, find_caller
 from proxy.access.scopes import may_make_project, read_slug

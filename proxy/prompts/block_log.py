@@ -8,9 +8,7 @@ from memory import bounds
 from memory.cache.loader import batches
 from memory.db.connections import Connection
 from memory.db.write_behind import RowQueue, WriteBehind
-from memory.recall.lines import ShownNote
-from memory.recall.rendering import Block, ShownFact
-from memory.recall.state_lines import ShownState
+from memory.recall.block import Block, ShownFact, ShownNote, ShownState
 from proxy import models
 from proxy.prompts.blocks import Blocks, Injection
 from proxy.telemetry import privacy

@@ -7,8 +7,7 @@ that was once put at a place is put there again, byte for byte, and new ones go 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from memory.recall.lines import ShownNote
-from memory.recall.rendering import NOTHING, Block
+from memory.recall.block import NOTHING, Block, ShownNote
 from proxy.formats.prefixes import PrefixDigests
 
 RESEND_S = 600.0  # for this long, a prompt that ends at a place counts as resent, not as asked once more

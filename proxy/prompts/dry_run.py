@@ -14,10 +14,10 @@ from memory.learning.encounters import Encounters
 from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader
 from memory.learning.statements import extract_statements
-from memory.recall.lines import NoteKey, render_note
+from memory.recall.block import render_note, render_state, show_state
 from memory.recall.recollect import Recollection
-from memory.recall.state_lines import render_state
 from memory.search.searcher import Searcher
+from memory.types import NoteKey
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard
@@ -92,7 +92,7 @@ class DryRun:
     @property
     def notes(self) -> list[LookedAt]:
         """The notes, in the order in which they were considered."""
-        return list(_list_notes(self.cache, self.lookup, self.recollection, self.caller.project))
+        return list(_list_notes(self.cache, self.lookup, self.recollection))
 
 
 def write_prompt(text: str, role: str) -> bytes:
@@ -136,11 +136,10 @@ async def run_dry(
     return DryRun(cache, caller, planned, tuple(lessons))
 
 
-def _list_notes(
-    cache: Cache, lookup: SearchRun | None, recollection: Recollection, project: int | None
-) -> Iterator[LookedAt]:
+def _list_notes(cache: Cache, lookup: SearchRun | None, recollection: Recollection) -> Iterator[LookedAt]:
     found = lookup.found if lookup is not None else ()
     lines = {note.key: render_note(note) for note in (*found, *recollection.block.notes)}
-    lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
+    states = (cache.states.find(key.id) for key in recollection.notes if key.kind == "state")
+    lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states if row is not None}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
         yield LookedAt(key, lines.get(key, ""), why)

@@ -12,6 +12,7 @@ from memory import bounds
 from memory.learning.setting_aside import ForgetOrder
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.types import Message
 from proxy.access.caller import Caller
 from proxy.formats import FORMATS
@@ -101,7 +102,7 @@ class Enricher:
         """Compile the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
         for text in WARM_UP:
             reading = self.planner.reader.read(Message("user", text))
-            recollect(self.planner.cache, Mentions.of([reading]), time.time())
+            recollect(SpeakersGraph(self.planner.cache), Mentions.of([reading]), time.time())
 
     async def enrich(self, path: str, body: bytes, caller: Caller) -> Outcome:
         """Return what becomes of the request: the very same body if there is nothing to do."""

@@ -6,8 +6,9 @@ from typing import Final
 from memory.cache.loader import all_rows, in_slices
 from memory.cache.state import Cache
 from memory.db.connections import Connection
+from memory.english.excerpts import make_harmless
 from memory.memories.scope import Scope, Speaker
-from memory.recall.lines import NoteKey, NoteKind, NoteState, make_harmless
+from memory.types import NoteKey, NoteKind, NoteState
 from proxy.prompts.blocks import Blocks, list_notes
 
 CHANGED_MAX: Final = 20_000  # of each kind; beyond that, only those that are shown somewhere are kept

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from memory.cache.state import Cache
-from memory.recall.lines import ShownNote
+from memory.recall.block import NOTHING, Block, ShownNote, join_blocks
 from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside
-from memory.recall.recollect import Recollection, list_current, recollect, still_holds
-from memory.recall.rendering import NOTHING, Block, join_blocks
-from memory.recall.stated import NOTHING_STATED, Stated
-from memory.recall.states import ProjectPrompt
+from memory.recall.recollect import ProjectPrompt, Recollection, list_current, recollect, still_holds
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.types import TripleIds
 from proxy.formats.base import GAP, Edit, Part, join_texts
 from proxy.formats.prefixes import PrefixDigests
@@ -62,7 +59,7 @@ class Placed:
         return GAP.join(block for block in (self.edit.top, *(tails[index] for index in sorted(tails))) if block)
 
 
-def find_kept(cache: Cache, blocks: Blocks, prefixes: PrefixDigests, now: float) -> KeptBlocks:
+def find_kept(graph: SpeakersGraph, blocks: Blocks, prefixes: PrefixDigests, now: float) -> KeptBlocks:
     """Find the blocks that the prompt has had before."""
     kept, is_cut = KeptBlocks(), False
     for index, part in enumerate(prefixes.prompt.parts):
@@ -76,7 +73,7 @@ def find_kept(cache: Cache, blocks: Blocks, prefixes: PrefixDigests, now: float)
         if not version.block:
             continue
         # Without a block, everything after it has to be evaluated again in any case: so all later blocks go, too.
-        is_cut = is_cut or not still_holds(cache, version.block, now, prefixes.holder)
+        is_cut = is_cut or not still_holds(graph, version.block, now)
         if is_cut:
             kept.lost += version.block.notes
             kept.invalid.append((prefixes.links[index], version))
@@ -91,7 +88,7 @@ def find_kept(cache: Cache, blocks: Blocks, prefixes: PrefixDigests, now: float)
 
 
 def place(
-    cache: Cache,
+    graph: SpeakersGraph,
     prefixes: PrefixDigests,
     kept: KeptBlocks,
     mentions: Mentions,
@@ -101,34 +98,31 @@ def place(
     wanted: MessageNotes | None = None,
     project: int | None = None,
     warning: str = "",
-    stated: Stated = NOTHING_STATED,
 ) -> Placed:
     """Recall for a prompt, and place the new block among those that are there already.
 
     With ``why_not_ask``, no questions are asked. ``project`` is the one whose state is injected. ``warning`` is a text
-    that goes to the end of the block. ``stated`` is what the prompt states itself.
+    that goes to the end of the block.
     """
-    prompt = prefixes.prompt
+    prompt, tuning = prefixes.prompt, graph.cache.tuning
     if kept.is_resent:
-        nothing = Recollection(style=cache.tuning.recollection_style)
+        nothing = Recollection(style=tuning.recollection_style)
         return Placed(_edit(kept.blocks), nothing, is_shown=False, version=kept.version)
-    wants_top = cache.tuning.recollection_placement == "system" or not any(part.takes_block for part in prompt.parts)
+    wants_top = tuning.recollection_placement == "system" or not any(part.takes_block for part in prompt.parts)
     is_at_top = prompt.takes_top and wants_top
     shown = join_blocks(kept.blocks.values(), GAP)
     wanted = wanted or MessageNotes()
     recollection = recollect(
-        cache,
+        graph,
         mentions,
         now,
         # A placed line whose slot this very prompt disputes is followed by a line that says so.
-        replace(shown, facts=list_current(cache, shown.facts, now, prefixes.holder, stated)),
+        replace(shown, facts=list_current(graph, shown.facts, now)),
         why_not_ask=why_not_ask,
         found=(*wanted.found, *kept.lost),
         beside=wanted.beside,
         linked=wanted.facts,
         within=ProjectPrompt(project, _find_last_said(prompt.parts)),
-        speaker=prefixes.holder,
-        stated=stated,
     )
     block = NOTHING if is_at_top else recollection.block
     if warning:

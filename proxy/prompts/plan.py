@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal
 
 from memory import request_ids
@@ -21,8 +20,7 @@ from memory.learning.encounters import Encounter, Encounters, list_unkept
 from memory.learning.reader import Reader, Reading, digest_message
 from memory.learning.setting_aside import NO_WISHES, ForgetOrder, Wishes, make_order, read_wishes
 from memory.memories.scope import Scope
-from memory.recall.left_out import leave_out
-from memory.recall.stated import NOTHING_STATED, judge_prompt
+from memory.recall.speakers_graph import NOTHING_STATED, SpeakersGraph, judge_prompt
 from memory.types import Message
 from memory.voice import Voice
 from proxy.access.caller import Caller
@@ -162,9 +160,9 @@ class Planner:
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
         prefixes = PrefixDigests.of(prompt, digests, name_speaker(scope, caller.name))
-        leaving_out = partial(leave_out, self.cache, wishes.topics, scope.speaker if scope is not None else ("", ""))
-        with leaving_out():
-            kept = find_kept(self.cache, self.blocks, prefixes, now) if recalls else KeptBlocks()
+        whose_graph, kept = (self.cache, prefixes.holder, wishes.topics), KeptBlocks()
+        if recalls:
+            kept = find_kept(SpeakersGraph.of(*whose_graph), self.blocks, prefixes, now)
         await pace.step()
 
         lookup = None
@@ -198,19 +196,17 @@ class Planner:
                 mentions = self.beginnings.find_mentions(self.cache, prefixes.links, readings, quoted)
                 mentions.counted = encounter.count_names()
                 wanted = await self.prompt_search.finish(lookup, messages)
-                with leaving_out():
-                    placed = place(
-                        self.cache,
-                        prefixes,
-                        kept,
-                        mentions,
-                        now,
-                        why_not_ask=off.get("ask", "") or self._why_not_ask(caller.name, read.payload, readings),
-                        wanted=wanted,
-                        project=scope.project if scope is not None and not program else None,
-                        warning=intervention.note if intervention is not None else "",
-                        stated=stated,
-                    )
+                placed = place(
+                    SpeakersGraph.of(*whose_graph, stated),
+                    prefixes,
+                    kept,
+                    mentions,
+                    now,
+                    why_not_ask=off.get("ask", "") or self._why_not_ask(caller.name, read.payload, readings),
+                    wanted=wanted,
+                    project=scope.project if scope is not None and not program else None,
+                    warning=intervention.note if intervention is not None else "",
+                )
             await pace.step()
             edit = _make_edit(prompt, prefixes, placed, intervention)
             body = _write(wire, read.payload, body, prompt, edit, intervention)

@@ -10,35 +10,29 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, Protocol
 from unicodedata import normalize
 
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
 from memory.english.claims.wording import corrects
+from memory.english.excerpts import CUT, find_content_words, make_harmless, says_something
 from memory.english.statements.extractor import find_cues
 from memory.english.statements.modality import SpeechAct
 from memory.learning.reader import unwrap_readable
 from memory.memories import slots
 from memory.memories.episodes import SHORT_MAX
 from memory.memories.scope import Scope
-from memory.recall.asked_facts import find_asked_facts
-from memory.recall.lines import (
-    CUT,
-    NoteKey,
-    ShownNote,
-    find_content_words,
-    make_harmless,
-    says_something,
-    show_note,
-)
+from memory.recall.block import ShownNote, show_note
+from memory.recall.facts import find_asked_facts
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import LOAD_MS, UNHURRIED_MS
 from memory.secrets.redaction import mask_secrets
-from memory.types import NAMES, Message, TripleIds
+from memory.types import NAMES, Message, NoteKey, TripleIds
 from proxy.formats.prefixes import digest_words, link_after
 from proxy.prompts.blocks import RESEND_S, Blocks
 from proxy.prompts.placement import MessageNotes, Placed
@@ -293,10 +287,11 @@ class PromptSearch:
     ) -> tuple[ShownNote, ...]:
         """Leave out the notes whose slot a user gives another value in the prompt, or takes back."""
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
+        read = cache(self._read_values)  # each text once
         for text in said[-CORRECTIONS_MAX:] if notes else ():
-            clauses, values = _CLAUSES.split(text), self._read_values(text)
+            clauses, values = _CLAUSES.split(text), read(text)
             for note in notes:
-                held = self._read_values(note.text) if values else {}
+                held = read(note.text) if values else {}
                 is_other = any(values[slot] != held[slot] for slot in values.keys() & held.keys())
                 if is_other or any(
                     corrects(clause, note.text) or prefers_other(clause, note.text) for clause in clauses

@@ -15,8 +15,8 @@ from memory.db.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_
 from memory.metrics import Counter
 from memory.models import GivenNote, NotificationEvent
 from memory.notifications.outbox import insert_statement
-from memory.recall.lines import NoteKey
 from memory.secrets.redaction import mask_secrets
+from memory.types import NoteKey
 from proxy.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.loops.tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent

@@ -18,6 +18,7 @@ from memory.channels import EXPLAINED_TRUST, Channel
 from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
 from memory.english.claims.oppositions import find_opposition
+from memory.english.excerpts import says_something
 from memory.memories import nearness, store
 from memory.memories.consolidation import KNOWN_NEAR, says_same
 from memory.memories.contradicting import find_rivals, lock_places
@@ -38,7 +39,6 @@ from memory.models import (
     PendingEmbedding,
     TextKind,
 )
-from memory.recall.lines import says_something
 from memory.search.ranking import asks_only
 from memory.search.vectors import embedders
 from memory.settings.registry import Tuning

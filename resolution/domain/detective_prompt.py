@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memory.english.claims.stems import content_stems, stem, words_of
-from memory.recall.lines import find_content_words, make_harmless
+from memory.english.excerpts import find_content_words, make_harmless
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400

@@ -12,7 +12,7 @@ from hashlib import blake2s
 from itertools import count
 from typing import Final, NamedTuple
 
-from memory.recall.lines import make_harmless
+from memory.english.excerpts import make_harmless
 
 BATCH_CHARACTERS: Final = 24_000  # some 6,000 tokens of a model
 OVERLAP_CHARACTERS: Final = BATCH_CHARACTERS // 10

@@ -7,7 +7,7 @@ from benchmarks.llm import Taken
 from benchmarks.many_conversations import recollection, remembered
 from benchmarks.plan import Plan
 from benchmarks.turns import Samples, parsing_ms
-from memory.recall.rendering import ShownFact
+from memory.recall.block import ShownFact
 
 
 def test_a_turn_is_compared_without_the_parsing_of_its_body():

@@ -12,9 +12,8 @@ from memory.cache.state import Cache
 from memory.learning.encounters import Encounters
 from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader
-from memory.recall.lines import NoteKey
 from memory.settings.registry import Tuning
-from memory.types import EdgeRow, SoasRow
+from memory.types import EdgeRow, NoteKey, SoasRow
 from proxy.access.caller import Caller
 from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.lines import ShownNote
-from memory.recall.rendering import NOTHING, Block
+from memory.recall.block import NOTHING, Block, ShownNote
 from proxy.formats.prefixes import PrefixDigests, digest_words
 from proxy.prompts import blocks as bounds
 from proxy.prompts.blocks import ANSWERS_MAX, PLACE_BYTES, VERSIONS_MAX, Blocks, Injection, Version

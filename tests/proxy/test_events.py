@@ -10,7 +10,7 @@ import pytest
 
 from memory.metrics import total
 from memory.models import NotificationDelivery, NotificationTarget
-from memory.recall.lines import NoteKey
+from memory.types import NoteKey
 from proxy.config.schema import Mitigations
 from proxy.loops import mitigations
 from proxy.loops.detector import Loop

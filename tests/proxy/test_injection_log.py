@@ -11,9 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from memory import bounds
 from memory.db.connections import open_connection
-from memory.recall.lines import ShownNote
-from memory.recall.rendering import NOTHING, Block, ShownFact
-from memory.recall.state_lines import ShownState
+from memory.recall.block import NOTHING, Block, ShownFact, ShownNote, ShownState
 from proxy.formats.prefixes import SIZE
 from proxy.models import Injection as InjectionRow
 from proxy.prompts.block_log import RECENT, InjectionLog, read_injections

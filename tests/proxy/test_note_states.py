@@ -10,9 +10,10 @@ import pytest
 from memory.cache.state import Cache
 from memory.cache.sync import Coherence
 from memory.memories.scope import Scope, Speaker
-from memory.recall.lines import NoteKey, ShownNote
-from memory.recall.notes import still_hold
-from memory.recall.rendering import Block
+from memory.recall.block import Block, ShownNote
+from memory.recall.recollect import still_holds
+from memory.recall.speakers_graph import SpeakersGraph
+from memory.types import NoteKey
 from proxy.prompts.blocks import Blocks, Version
 from proxy.prompts.note_states import STANDING, NoteFollower
 from tests import waiting
@@ -24,6 +25,10 @@ MET = """
 """
 LIKES, SAID = ShownNote("memory", 1, "The user likes tea."), ShownNote("episode", 2, "We met.", "2026-03-04")
 OLD = ShownNote("memory", 9, "The user likes milk.")
+
+
+def holds(cache: Cache, note: ShownNote) -> bool:
+    return still_holds(SpeakersGraph(cache), Block("block", notes=(note,)), 2.0)
 
 
 @asynccontextmanager
@@ -49,7 +54,7 @@ async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnect
 def test_what_changed_while_nobody_followed_is_known_from_the_start(dsn: str) -> None:
     async def run() -> None:
         async with following(dsn) as (cache, _):
-            assert [still_hold(cache, [note]) for note in (LIKES, SAID, OLD)] == [True, True, False]
+            assert [holds(cache, note) for note in (LIKES, SAID, OLD)] == [True, True, False]
 
     asyncio.run(run())
 
@@ -60,8 +65,8 @@ def test_what_is_disputed_superseded_or_forgotten_holds_no_more_in_any_process(d
             await client.execute("UPDATE memory SET confidence = 0.4 WHERE id = 1")  # which no line shows
             await client.execute("UPDATE memory SET is_disputed = true WHERE id = 1")
             disputed = LIKES._replace(is_disputed=True)
-            assert await waiting.eventually_here(lambda: still_hold(cache, [disputed]), within_s=5)
-            assert not still_hold(cache, [LIKES])
+            assert await waiting.eventually_here(lambda: holds(cache, disputed), within_s=5)
+            assert not holds(cache, LIKES)
 
             await client.execute("UPDATE memory SET status = 'superseded', archived_at = now() WHERE id = 1")
             await client.execute("DELETE FROM episode WHERE id = 2")
@@ -85,11 +90,11 @@ def test_a_memory_that_is_now_others_leaves_the_blocks_of_those_who_had_it(dsn: 
     async def run() -> None:
         async with following(dsn) as (cache, client):
             given = LIKES._replace(owner=Scope(Speaker("dobby")).number_owner("other"))
-            assert still_hold(cache, [given])
+            assert holds(cache, given)
 
             await client.execute(move)
 
-            assert await waiting.eventually_here(lambda: not still_hold(cache, [given]), within_s=5)
+            assert await waiting.eventually_here(lambda: not holds(cache, given), within_s=5)
             assert cache.changed_notes[LIKES.key] is not None
 
     asyncio.run(run())

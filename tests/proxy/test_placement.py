@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from memory.cache.state import Cache
+from memory.english.excerpts import CHARACTERS_PER_TOKEN
 from memory.graph.saliency import DAY
 from memory.learning.reader import Reader
 from memory.questions import choose as questions
+from memory.recall.block import render_block, render_questions
 from memory.recall.mentions import Mentions
-from memory.recall.rendering import CHARACTERS_PER_TOKEN, render_block, render_questions
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.settings.registry import Tuning
 from memory.types import EdgeRow, Message, SoasRow
 from proxy.formats.base import GAP, Edit, Part, Prompt
@@ -68,11 +70,11 @@ class Proxy:
         """``claimed``: what the prompt itself disputes, by concept."""
         self.now += 1
         mentions = Mentions.of([self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts])
-        kept = find_kept(self.cache, self.blocks, asked, self.now)
+        kept = find_kept(SpeakersGraph(self.cache), self.blocks, asked, self.now)
         for concept, value in (claimed or {}).items():
             concept_id, dim_id = self.slot(concept)
-            self.cache.put_pending(concept_id, {dim_id: (value,)})
-        placed = place(self.cache, asked, kept, mentions, self.now, warning=warning)
+            self.cache.pending_conflicts[concept_id] = {dim_id: (value,)}
+        placed = place(SpeakersGraph(self.cache), asked, kept, mentions, self.now, warning=warning)
         remember_placed(self.blocks, asked, kept, placed)
         for word in placed.recollection.block.questions if placed.is_shown else ():
             row = self.cache.soas_by_token[word]
@@ -326,13 +328,13 @@ def test_a_mark_that_is_set_or_lifted_moves_the_line_to_the_end(proxy: Proxy) ->
     assert talk.says("ask kvasir") == Edit(tails={1: WORKER})
 
     concept, dim = proxy.slot("kvasir")
-    proxy.cache.put_pending(concept, {dim: ("service", "repo")})
+    proxy.cache.pending_conflicts[concept] = {dim: ("service", "repo")}
     disputed = render_block(["kvasir: [type?] worker | service | repo — conflict pending"])
     assert talk.says("so?") == Edit(tails={3: disputed})
-    proxy.cache.put_pending(concept, {dim: ("repo", "service")})
+    proxy.cache.pending_conflicts[concept] = {dim: ("repo", "service")}
     assert talk.says("so?") == Edit(tails={3: disputed})
 
-    proxy.cache.put_pending(concept, {})
+    proxy.cache.pending_conflicts[concept] = {}
     assert talk.says("and?") == Edit(tails={7: WORKER})
 
 
@@ -353,7 +355,7 @@ def test_a_mark_on_another_dimension_takes_nothing_out(proxy: Proxy) -> None:
     talk.says("ask kvasir")
 
     concept, dim = proxy.slot("kvasir", MEMBERSHIP)
-    proxy.cache.put_pending(concept, {dim: ("repo",)})
+    proxy.cache.pending_conflicts[concept] = {dim: ("repo",)}
 
     assert talk.says("so?") == Edit(tails={1: WORKER})
 
@@ -472,7 +474,7 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
 
 def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
     """They stand there for good: once they have a third of the budget, nothing is asked any more."""
-    length = -(-len(render_questions(["gnommoweb"])) // CHARACTERS_PER_TOKEN)
+    length = len(render_questions(["gnommoweb"])) // CHARACTERS_PER_TOKEN
     proxy.tune(zero_hit_max=1, recollection_max_total_tokens=3 * length)
     proxy.teach("plumbus", "worker")
     talk = Talk(proxy, SYSTEM)

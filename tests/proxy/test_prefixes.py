@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.learning.reader import Reader, Reading
-from memory.recall.lines import NoteKey, NoteState, ShownNote, render_note
-from memory.recall.rendering import CLOSING
+from memory.recall.block import CLOSING, ShownNote, render_note
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.settings.registry import Tuning
-from memory.types import EdgeRow, Message, SoasRow
+from memory.types import EdgeRow, Message, NoteKey, NoteState, SoasRow
 from proxy import formats
 from proxy.formats.base import WireFormat
 from proxy.formats.json_text import splice
@@ -81,10 +81,10 @@ class Proxy:
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = PrefixDigests.of(prompt, [reading.digest for reading in readings])
-        kept = find_kept(self.cache, self.blocks, thread, self.clock)
+        kept = find_kept(SpeakersGraph(self.cache), self.blocks, thread, self.clock)
         mentions = self.beginnings.find_mentions(self.cache, thread.links, readings)
         wanted = None if kept.is_resent else self.searches(readings)
-        placed = place(self.cache, thread, kept, mentions, self.clock, wanted=wanted)
+        placed = place(SpeakersGraph(self.cache), thread, kept, mentions, self.clock, wanted=wanted)
         remember_placed(self.blocks, thread, kept, placed)
         if answer is not None and placed.version is not None:
             said = digest_words(*thread.begin_answer(), answer)

@@ -10,13 +10,12 @@ import orjson
 import pytest
 
 from memory.memories.scope import Scope
-from memory.recall.lines import NoteKey, NoteState
+from memory.recall.block import OPENING, render_block
 from memory.recall.notes import CAME_WITH
-from memory.recall.rendering import OPENING, render_block
-from memory.recall.state_lines import show_state
 from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
+from memory.types import NoteKey, NoteState, StateRow
 from proxy.formats import FORMATS
 from proxy.prompts import placement
 from proxy.prompts import search as prompt_search
@@ -404,12 +403,12 @@ def test_only_a_stream_that_went_well_is_ended_where_it_repeats(
 def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None:
     proxy = Enriching()
     proxy.project = 7
-    proxy.cache.states.put(7, "material", show_state(1, "decision", "material", "GF-PTFE"))
+    proxy.cache.states.put(7, StateRow(1, "decision", "material", "GF-PTFE"))
     chat = Chat(proxy)
 
     first, again = chat.says("Which material?"), chat.says("And now?")
     proxy.cache.states.drop(1)
-    proxy.cache.states.put(7, "material", show_state(2, "decision", "material", "PEEK", is_disputed=True))
+    proxy.cache.states.put(7, StateRow(2, "decision", "material", "PEEK", is_disputed=True))
     changed = chat.says("And the material now?")
 
     assert first[1] == again[1] == f"Which material?\n\n{render_block(['state: decision.material = GF-PTFE'])}"

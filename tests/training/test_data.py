@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from memory.recall.lines import find_content_words
+from memory.english.excerpts import find_content_words
 from training.conversations import DEVELOPMENT, Person, read_people
 from training.heads import LABELS, label_sentences, read_sentences
 

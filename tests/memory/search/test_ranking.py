@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.telling import keep_statements
-from memory.recall.repeated import Ended
 from memory.search.chance_likeness import Noise
 from memory.search.index import Index, Query, Row
 from memory.search.ranking import (
@@ -32,7 +31,7 @@ from memory.search.ranking import (
 )
 from memory.search.request import KINDS
 from memory.search.results import Found
-from memory.types import TripleIds
+from memory.types import Ended, TripleIds
 
 NOISE = Noise(0.05, 0.08)
 TEXTS = 100

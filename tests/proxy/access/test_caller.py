@@ -6,8 +6,7 @@ import pytest
 
 from memory.access.agent_tokens import new_token, token_hash
 from memory.attribution.client_names import voice_of
-from memory.cache.audience import ProjectRow
-from memory.cache.state import AgentRow, Cache
+from memory.cache.state import AgentRow, Cache, ProjectRow
 from memory.memories.scope import Scope, Speaker
 from memory.settings.registry import Tuning
 from proxy.access.addresses import read_address

@@ -21,8 +21,8 @@ from memory.cache.state import Cache
 from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
 from memory.graph.store import ensure_dimension, ensure_tokens
-from memory.recall.selection import Bounds, is_in_force
-from memory.recall.state_lines import render_state
+from memory.recall.block import render_state, show_state
+from memory.recall.facts import Bounds, is_in_force
 from memory.types import EdgeRow
 from tests import waiting
 
@@ -88,11 +88,8 @@ SETTLED = """
 
 
 def list_states(cache: Cache) -> list[str]:
-    """List the states of the first project."""
-    states = (cache.states.of(row.id) for row in cache.projects.values())
-    return [
-        render_state(state).removeprefix("state: ") for of_one in states for state in reversed(of_one.rows.values())
-    ]
+    rows = filter(None, map(cache.states.find, cache.states.ids))
+    return [render_state(show_state(row)).removeprefix("state: ") for row in rows]
 
 
 Step = tuple[str, Callable[[Cache], bool]]

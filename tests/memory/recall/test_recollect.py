@@ -16,14 +16,13 @@ from memory.graph.saliency import DAY, HOUR, saliency
 from memory.learning.encounters import Encounters
 from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader
-from memory.recall import notes, selection
-from memory.recall.lines import ShownNote
+from memory.recall import facts, notes
+from memory.recall.block import NOTHING, Block, ShownNote
+from memory.recall.facts import FACTS_MAX
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
 from memory.recall.recollect import Recollection, recollect, still_holds
-from memory.recall.rendering import NOTHING, Block, ShownFact
-from memory.recall.selection import FACTS_MAX
-from memory.recall.stated import judge_prompt
+from memory.recall.speakers_graph import SpeakersGraph, judge_prompt
 from memory.settings.registry import Tuning
 from memory.types import EdgeRow, Message, SoasRow, TripleIds
 
@@ -32,14 +31,14 @@ NOW = 1_800_000_000.0
 
 def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
     messages = [message if isinstance(message, Message) else Message("user", message) for message in said]
-    return recollect(cache, Mentions.of([Reader(cache).read(message) for message in messages]), now)
+    return recollect(SpeakersGraph(cache), Mentions.of([Reader(cache).read(message) for message in messages]), now)
 
 
 def recall_new(cache: Cache, *said: str, agent: str = "dobby") -> list[str]:
     """The lines of the block of a prompt that says this now."""
     readings = [Reader(cache).read(Message("user", text)) for text in said]
-    recollection = recollect(cache, Mentions.of(readings), NOW, stated=judge_prompt(cache, readings, NOW, agent))
-    return recollection.block.text.splitlines()[1:-1]
+    graph = SpeakersGraph(cache, stated=judge_prompt(cache, readings, NOW, agent))
+    return recollect(graph, Mentions.of(readings), NOW).block.text.splitlines()[1:-1]
 
 
 def cache_of(rows: dict[str, SoasRow], edges: list[EdgeRow] = (), **settings: object) -> Cache:  # type: ignore[assignment]
@@ -73,7 +72,7 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     [learned] = (one.read_by(cache) for one in heard)
     assert learned.read.words == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
-    assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
+    assert recollect(SpeakersGraph(cache), Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0
 
 
@@ -131,28 +130,28 @@ def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b
 def test_what_a_prompt_disputes_still_holds_once_the_worker_has_queued_it(world_b: Cache) -> None:
     readings = [Reader(world_b).read(Message("user", "gnommoweb is a container"))]
     stated = judge_prompt(world_b, readings, NOW, "dobby")
-    shown = recollect(world_b, Mentions.of(readings), NOW, stated=stated).block
-    world_b.put_pending(101, {1: ("container",)})
+    shown = recollect(SpeakersGraph(world_b, stated=stated), Mentions.of(readings), NOW).block
+    world_b.pending_conflicts[101] = {1: ("container",)}
 
-    assert still_holds(world_b, shown, NOW)
+    assert still_holds(SpeakersGraph(world_b), shown, NOW)
     assert recall(world_b, "gnommoweb").block == shown
 
 
 def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_other_value(world_b: Cache) -> None:
-    world_b.put_pending(101, {1: ("scanner", "repo", "plotter", "printer")})
+    world_b.pending_conflicts[101] = {1: ("scanner", "repo", "plotter", "printer")}
 
     [line] = recall_new(world_b, "gnommoweb is a container")
 
     assert line == "gnommoweb: [type?] repo | container | scanner | plotter — conflict pending"
-    world_b.put_pending(101, {1: ("container", "scanner", "plotter", "printer")})
+    world_b.pending_conflicts[101] = {1: ("container", "scanner", "plotter", "printer")}
     shown = recall(world_b, "gnommoweb").block
     assert shown.text.splitlines()[1] == line
-    world_b.put_pending(101, {1: ("repo",)})
-    assert not still_holds(world_b, shown, NOW)
+    world_b.pending_conflicts[101] = {1: ("repo",)}
+    assert not still_holds(SpeakersGraph(world_b), shown, NOW)
     retracted = recall(world_b, "gnommoweb").block
     assert retracted.text.splitlines()[1] == "gnommoweb: [type?] repo — conflict pending"
-    world_b.put_pending(101, {})
-    assert not still_holds(world_b, retracted, NOW)
+    world_b.pending_conflicts[101] = {}
+    assert not still_holds(SpeakersGraph(world_b), retracted, NOW)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +187,7 @@ def test_what_is_above_the_fact_is_no_other_value(world_b: Cache) -> None:
 
 @pytest.mark.parametrize(("parent", "lines"), [(202, ["gnommoweb: [type] repo"]), (203, DISPUTED)])
 def test_only_the_triple_that_was_decided_about_is_not_disputed(world_b: Cache, parent: int, lines: list[str]) -> None:
-    world_b.put_decided(101, {TripleIds(101, 1, parent)})
+    world_b.decided[101] = {TripleIds(101, 1, parent)}
 
     assert recall_new(world_b, "gnommoweb is a container") == lines
 
@@ -279,7 +278,7 @@ def test_the_next_block_does_not_go_on_to_weaker_facts() -> None:
     shown = recall(cache, "gnommoweb").block
 
     mentions = Mentions.of([Reader(cache).read(Message("user", "gnommoweb again"))])
-    recollection = recollect(cache, mentions, NOW, shown)
+    recollection = recollect(SpeakersGraph(cache), mentions, NOW, shown)
 
     assert (recollection.block.text, recollection.reasons) == ("", {"gnommoweb": "recalled before"})
 
@@ -289,7 +288,7 @@ def test_of_thousands_of_facts_only_a_few_are_looked_at() -> None:
     mentions = Mentions.of([Reader(cache).read(Message("user", "gnommoweb"))])
     rest = cache.urd_by_concept[GNOMMOWEB] = iter(cache.urd_by_concept[GNOMMOWEB])  # type: ignore[assignment]
 
-    assert recollect(cache, mentions, NOW).block.text
+    assert recollect(SpeakersGraph(cache), mentions, NOW).block.text
 
     assert len(list(rest)) == 10_000 - FACTS_MAX
 
@@ -329,7 +328,7 @@ def test_what_the_prompt_itself_states_is_not_repeated_unless_another_value_stan
 def test_where_all_is_stated_nothing_is_recalled_and_where_it_is_disputed_both_sides_are() -> None:
     cache = cache_of(dict(SKADI), HERE_AND_THERE[:1])
     said = recall(cache, "skadi is a printer")
-    cache.put_pending(5, {2: ("plotter",)})
+    cache.pending_conflicts[5] = {2: ("plotter",)}
 
     assert (said.block.text, said.reasons) == ("", {"skadi": "stated in this prompt"})
     assert "printer | plotter" in recall(cache, "skadi is a printer").block.text
@@ -387,17 +386,8 @@ def test_the_root_of_a_dimension_makes_no_concept_of_its_name() -> None:
     assert recall(cache, "the test").reasons == {"test": "a common word"}
 
 
-@pytest.mark.parametrize("text", ["What is the weather in Oslo?", "We asked The Company", "THE TEST"])
-def test_what_an_earlier_version_took_about_a_word_of_grammar_is_not_recalled(text: str) -> None:
-    cache = cache_of({**WORLD, "the": SoasRow(9, novelty=1)}, [EdgeRow(9, 1, 2, True, source="operator")])
-
-    assert recall(cache, text).block.text == ""
-    shown = Block("as it was shown", (ShownFact("the", "type", "repo", False),))
-    assert not still_holds(cache, shown, NOW)
-
-
 def test_only_so_many_concepts_are_recalled_those_last_seen_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "CONCEPTS_MAX", 2)
+    monkeypatch.setattr(facts, "CONCEPTS_MAX", 2)
     rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
     cache = cache_of(
         {**rows, "repo": SoasRow(1), "type": SoasRow(2)},
@@ -448,7 +438,7 @@ def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     message = Message("user", "The password for staging is zorblat.")
     [reading] = Reader(cache).read_within([message])
 
-    recollection = recollect(cache, Mentions.of([reading]), NOW)
+    recollection = recollect(SpeakersGraph(cache), Mentions.of([reading]), NOW)
 
     assert (recollection.block.text, recollection.reasons) == ("", {"zorblat": "part of a secret"})
     assert recall(cache, "We saw the zorblat.").block.questions
@@ -514,7 +504,7 @@ def test_nothing_more_is_asked(asked: tuple[str, ...], why_not: str, reason: str
     cache = cache_of({"kvasir": unknown()})
     mentions = Mentions.of([Reader(cache).read(Message("user", "what is kvasir?"))])
 
-    recollection = recollect(cache, mentions, NOW, Block(questions=asked), why_not_ask=why_not)
+    recollection = recollect(SpeakersGraph(cache), mentions, NOW, Block(questions=asked), why_not_ask=why_not)
 
     assert (recollection.block.questions, recollection.reasons) == ((), {"kvasir": reason})
 
@@ -544,7 +534,7 @@ def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: boo
         [reader.read(m) for m in messages] if is_read else [*reader.read_within(messages, 100_000, math.inf)][::-1]
     )
 
-    recollection = recollect(cache, Mentions.of(readings), NOW)
+    recollection = recollect(SpeakersGraph(cache), Mentions.of(readings), NOW)
 
     assert recollection.reasons == {
         "kvasir": "an identifier of code", "flurb": "an identifier of code", "skadi": "asked"
@@ -567,7 +557,7 @@ def test_what_matches_a_muted_pattern_is_neither_recalled_nor_asked_about() -> N
     cache.mutes = compile_patterns(["gnommo*", "svc-*"])
 
     assert recall(cache, "what is gnommoweb, and what is svc-kvasir?") == Recollection(style="compact")
-    assert not still_holds(cache, shown, NOW)
+    assert not still_holds(SpeakersGraph(cache), shown, NOW)
 
 
 def test_facts_take_the_budget_before_questions() -> None:
@@ -577,10 +567,6 @@ def test_facts_take_the_budget_before_questions() -> None:
 
     assert "gnommoweb: [type] repo" in recollection.block.text
     assert recollection.reasons == {"gnommoweb": "recalled", "zorblat": "no room"}
-
-
-def test_the_same_prompt_gives_the_same_block(world_b: Cache) -> None:
-    assert recall(world_b, "gnommoweb").block.text == recall(world_b, "gnommoweb").block.text
 
 
 # --- aliases ---
@@ -624,14 +610,14 @@ def test_a_statement_about_a_spelling_disputes_the_concepts_fact(
 
 def test_a_block_that_calls_the_concept_otherwise_holds_no_more(world_b: Cache) -> None:
     block = recall(world_b, "Deploy gnommoweb today").block
-    assert still_holds(world_b, block, NOW)
+    assert still_holds(SpeakersGraph(world_b), block, NOW)
     row = world_b.soas_by_token["gnommoweb"]
     world_b.drop_soas(101)
     world_b.put_soas("gnommo", row)
 
     world_b.put_aliases([("gnommoweb", SoasRow(id=301), 101)])
 
-    assert not still_holds(world_b, block, NOW)
+    assert not still_holds(SpeakersGraph(world_b), block, NOW)
     assert recall(world_b, "Deploy gnommoweb today").block.facts[0].concept == "gnommo"
 
 
@@ -663,7 +649,7 @@ def recall_notes(
     cache: Cache, prompt: str, found: Sequence[ShownNote] = (), *, shown: Block = NOTHING, **beside: Any
 ) -> Recollection:
     reading = Reader(cache).read(Message("user", prompt))
-    return recollect(cache, Mentions.of([reading]), NOW, shown, found=found, beside=Beside(**beside))
+    return recollect(SpeakersGraph(cache), Mentions.of([reading]), NOW, shown, found=found, beside=Beside(**beside))
 
 
 SOLD = ShownNote("episode", 8, "We sold skadi last week.", "2026-03-04T10:00:00.000000")
@@ -728,11 +714,11 @@ def test_a_profile_that_is_too_long_loses_its_oldest_lines() -> None:
 def test_an_episode_that_disputes_a_fact_is_given_beside_it() -> None:
     cache = cache_of({"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "type": SoasRow(2), "printer": SoasRow(6)})
     cache.put_edges(5, [EdgeRow(5, 6, 2, True)])
-    cache.put_pending(5, {2: ("plotter",)})
+    cache.pending_conflicts[5] = {2: ("plotter",)}
     reading = Reader(cache).read(Message("user", "What is skadi?"))
     said = ShownNote("episode", 1, "Skadi is a plotter.", "2026-03-04")
 
-    block = recollect(cache, Mentions.of([reading]), NOW, found=[said]).block
+    block = recollect(SpeakersGraph(cache), Mentions.of([reading]), NOW, found=[said]).block
 
     assert "printer | plotter" in block.text
     assert said.text in block.text
@@ -750,9 +736,9 @@ def own_cache(*facts: EdgeRow) -> Cache:
 
 
 def recall_for(cache: Cache, speaker: tuple[str, str] | None) -> str:
-    readings = [Reader(cache).read(Message("user", "Restart gnommoweb."))]
-    block = recollect(cache, Mentions.of(readings), NOW, speaker=speaker).block
-    assert still_holds(cache, block, NOW, speaker)
+    readings, graph = [Reader(cache).read(Message("user", "Restart gnommoweb."))], SpeakersGraph.of(cache, speaker)
+    block = recollect(graph, Mentions.of(readings), NOW).block
+    assert still_holds(graph, block, NOW)
     return block.text
 
 

@@ -1,12 +1,13 @@
 """A full load into a cache that is in use."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 
 import psycopg
 import pytest
 
-from memory.cache.loader import BATCH_ROWS, Touched, load_cache
+from memory.cache.loader import BATCH_ROWS, Changes, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.types import SoasRow
@@ -26,7 +27,7 @@ WORLD = """
 """
 
 
-def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | None = None) -> None:
+def load_again(dsn: str, cache: Cache, statement: str = "", touched: Changes | None = None) -> None:
     async def run() -> None:
         async with open_connection(dsn, "test") as connection:
             if statement:
@@ -34,6 +35,10 @@ def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | N
             await load_cache(cache, connection, touched)
 
     asyncio.run(run())
+
+
+def changes(**keys: set[int]) -> Changes:
+    return Changes(defaultdict(set, keys))
 
 
 @pytest.fixture
@@ -104,10 +109,10 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
     cache.soas_by_token["gnommoweb"].is_muted = True
     cache.put_soas("newer", SoasRow(9))
     cache.put_edges(1, [])
-    cache.put_pending(1, {})
-    cache.put_decided(1, set())
+    cache.pending_conflicts.clear()
+    cache.decided.clear()
 
-    load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}, decided_triple={1}))
+    load_again(dsn, cache, touched=changes(soas={1, 9}, urd={1}, resolution_queue={1}, decided_triple={1}))
 
     assert cache.soas_by_token["gnommoweb"].is_muted
     assert "newer" in cache.soas_by_token
@@ -119,7 +124,7 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
 def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> None:
     cache = Cache()
 
-    load_again(dsn, cache, "INSERT INTO soas (id, token) VALUES (9, 'gone')", touched=Touched(soas={9}))
+    load_again(dsn, cache, "INSERT INTO soas (id, token) VALUES (9, 'gone')", touched=changes(soas={9}))
 
     assert cache.soas_by_token == cache.soas_by_id == {}
 

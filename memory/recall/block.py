@@ -1,20 +1,30 @@
-"""Renders the recollection block as text. The same input always gives the same bytes: no times, no scores."""
+"""The recollection block: its lines, and how they are written. The same input always gives the same bytes: no times, no
+scores."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from memory.english.claims.reader import read_claims
+from memory.english.claims.wording import claim_same, share_claim, share_slot, tells_other_value
+from memory.english.excerpts import CHARACTERS_PER_TOKEN, cut_around, make_harmless
 from memory.english.phrases import tell_fact
-from memory.recall.lines import DISPUTED, ShownNote
-from memory.recall.state_lines import ShownState
-from memory.types import Style
+from memory.types import NoteKey, NoteKind, StateRow, Style
 
-OPENING = "<recollection>"
-CLOSING = "</recollection>"
-CONFLICT = " — conflict pending"
-CHARACTERS_PER_TOKEN = 4
-SENTENCES_KEPT = 8_192  # of facts, at some 500 bytes
+OPENING: Final = "<recollection>"
+CLOSING: Final = "</recollection>"
+CONFLICT: Final = " — conflict pending"
+DISPUTED: Final = " (disputed)"
+NOTE_CHARACTERS_MAX: Final = 300
+VALUES_MAX: Final = 3  # of one slot in a line of notes
+DAY: Final = len("2026-03-04")
+UNDATED: Final = "earlier"  # if nobody knows when it was said
+SENTENCES_KEPT: Final = 8_192  # of facts, at some 500 bytes
+
+_STATE: Final = "state: "
+_INSIDE_BRACKETS: Final = str.maketrans("();", "[],")
 
 
 # compact: a line a concept, ``kvasir: [runs-on] tyr [uses] redis, nginx``; sentences: a line a slot, ``kvasir runs on
@@ -45,6 +55,36 @@ class ShownFact(NamedTuple):
         return self.labels[1:] or (self.parent, *self.rivals)
 
 
+class ShownNote(NamedTuple):
+    """A memory or an episode as it was shown. ``text``: the line after its opening mark; ``said_at``: in ISO 8601, of
+    which the day is shown, empty if unknown; ``owner``: a number for the owners of the memory, 0 if unknown;
+    ``is_profile``: it was shown whatever the prompt said."""
+
+    kind: NoteKind
+    id: int
+    text: str
+    said_at: str = ""
+    is_disputed: bool = False
+    owner: int = 0
+    is_profile: bool = False
+
+    @property
+    def key(self) -> NoteKey:
+        return NoteKey(self.kind, self.id)
+
+    @property
+    def said_on(self) -> str:
+        return self.said_at[:DAY] or UNDATED
+
+
+class ShownState(NamedTuple):
+    """One value as it is shown: ``decision.lateral_support_material = GF-PTFE``."""
+
+    id: int
+    text: str
+    is_disputed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A recollection as it is in a prompt, byte for byte, and its content. False if empty."""
@@ -63,15 +103,7 @@ class Block:
     @property
     def tokens(self) -> int:
         """The block's approximate length in model tokens."""
-        return count_tokens(len(self.text))
-
-    @property
-    def question_tokens(self) -> int:
-        return count_tokens(sum(len(render_questions([concept])) for concept in self.questions))
-
-
-def count_tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_PER_TOKEN)
+        return -(-len(self.text) // CHARACTERS_PER_TOKEN)
 
 
 NOTHING = Block()
@@ -89,6 +121,9 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
         tuple(note for block in present for note in block.notes),
         tuple(state for block in present for state in block.states),
     )
+
+
+# --- facts ---
 
 
 def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
@@ -133,6 +168,89 @@ def _as_sentence(fact: ShownFact) -> str:
     """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed).``"""
     told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=fact.is_isa)
     return f"{told}{DISPUTED if fact.is_disputed else ''}."
+
+
+# --- memories and episodes ---
+
+
+def render_note(note: ShownNote) -> str:
+    """Render a note: ``memory 2026-03-04: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
+    return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
+
+
+def render_notes(notes: Sequence[ShownNote]) -> list[str]:
+    """Return the lines of notes, the latest last: of two values on separate lines, small models take the last. Notes
+    that give one slot a value share a line, the newest first: ``memory 2026-03-04: The deployment target is Nomad.
+    (disputed; 2026-02-01: Kubernetes)``."""
+    groups: list[list[ShownNote]] = []
+    for note in sorted(notes, key=lambda note: (note.said_at, note.kind == "episode", note.id), reverse=True):
+        group = next((one for one in groups if len(one) < VALUES_MAX and share_slot(note.text, one[0].text)), None)
+        if group is None:
+            groups.append([note])
+        else:
+            group.append(note)
+    return [_render_slot(*group) if len(group) > 1 else render_note(group[0]) for group in reversed(groups)]
+
+
+def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
+    is_disputed = any(note.is_disputed for note in (newest, *older))
+    others: list[ShownNote] = []
+    for each in older:
+        if not any(claim_same(known.text, each.text) for known in (newest, *others)):
+            others.append(each)
+    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
+    behind = "; ".join(["disputed", *told] if is_disputed else told)
+    if others and not is_disputed and all(tells_other_value(each.text, newest.text) for each in others):
+        behind = f"before, {behind}"
+    return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
+
+
+def _value_beside(newest: ShownNote, older: ShownNote) -> str:
+    """Return only the older note's value, as it was typed, if both claim one; otherwise its whole text."""
+    claims, text = read_claims(older.text), older.text.translate(_INSIDE_BRACKETS)
+    if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
+        return text
+    found = list(re.finditer(rf"(?<!\w){re.escape(claims[0].value)}(?!\w)", text, re.IGNORECASE))
+    return found[-1][0] if found else text
+
+
+def _mark(kind: NoteKind, said_on: str) -> str:
+    return f"{said_on} user: " if kind == "episode" else f"memory {said_on}: "
+
+
+def show_note(
+    kind: NoteKind,
+    row_id: int,
+    text: str,
+    *,
+    said_at: str = "",
+    is_disputed: bool = False,
+    owner: int = 0,
+    wanted: Collection[str] = (),
+) -> ShownNote | None:
+    """Make the note for a text of any length; None if nothing is left of it. Shows the sentences with the most of the
+    ``wanted`` words (as ``find_content_words`` returns them)."""
+    note = ShownNote(kind, row_id, "", said_at, is_disputed, owner)
+    room = NOTE_CHARACTERS_MAX - len(_mark(kind, note.said_on)) - len(DISPUTED)
+    shown = cut_around(make_harmless(text), wanted, room)
+    return note._replace(text=shown) if shown else None
+
+
+# --- the state of a project ---
+
+
+def show_state(row: StateRow) -> ShownState:
+    name = f"{row.category}.{row.key} = "
+    room = max(NOTE_CHARACTERS_MAX - len(_STATE) - len(name) - len(DISPUTED), 0)
+    return ShownState(row.id, name + cut_around(make_harmless(row.value), (), room), row.is_disputed)
+
+
+def render_state(state: ShownState) -> str:
+    """Render ``state: decision.lateral_support_material = GF-PTFE``."""
+    return f"{_STATE}{state.text}{DISPUTED if state.is_disputed else ''}"
+
+
+# --- questions, and the whole ---
 
 
 def render_questions(concepts: Sequence[str]) -> str:

@@ -1,128 +1,18 @@
-"""Memories and episodes as a block shows them: one line each, in which nothing can be taken for more than words."""
+"""Excerpts of what people wrote: the words that say what a text is about, the sentences around them, and the text as
+one line in which nothing can be taken for more than words."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
-from memory.english.claims.reader import read_claims
-from memory.english.claims.wording import claim_same, share_claim, share_slot, tells_other_value
-from memory.english.function_words import is_closed_class
+from memory.english.function_words import is_closed_class, split_words
 from memory.english.telling import TEXTS_KEPT
+from memory.english.words import changing, modality
+from memory.types import Ended
 
-NOTE_CHARACTERS_MAX: Final = 300
-DISPUTED: Final = " (disputed)"
-VALUES_MAX: Final = 3  # of one slot in a line
-DAY: Final = len("2026-03-04")
-UNDATED: Final = "earlier"  # if nobody knows when it was said
+CHARACTERS_PER_TOKEN: Final = 4
 CUT: Final = "…"
-
-_INSIDE_BRACKETS: Final = str.maketrans("();", "[],")
-
-NoteKind = Literal["memory", "episode"]
-
-
-class NoteKey(NamedTuple):
-    kind: NoteKind | Literal["state"]
-    id: int
-
-
-class ShownNote(NamedTuple):
-    """A memory or an episode as it was shown. ``text``: the line after its opening mark; ``said_at``: in ISO 8601, of
-    which the day is shown, empty if unknown; ``owner``: a number for the owners of the memory, 0 if unknown;
-    ``is_profile``: it was shown whatever the prompt said."""
-
-    kind: NoteKind
-    id: int
-    text: str
-    said_at: str = ""
-    is_disputed: bool = False
-    owner: int = 0
-    is_profile: bool = False
-
-    @property
-    def key(self) -> NoteKey:
-        return NoteKey(self.kind, self.id)
-
-    @property
-    def said_on(self) -> str:
-        return self.said_at[:DAY] or UNDATED
-
-
-class NoteState(NamedTuple):
-    """The present state of a memory or an episode that has changed since it may have been shown."""
-
-    text: str  # the whole text, as ``make_harmless`` returns it
-    is_disputed: bool
-    owner: int = 0
-
-    def holds(self, note: ShownNote) -> bool:
-        is_moved = self.owner != note.owner and self.owner != 0 and note.owner != 0
-        return not is_moved and note.is_disputed == self.is_disputed and note.text.strip(f"{CUT} ") in self.text
-
-
-def render_note(note: ShownNote) -> str:
-    """Render a note: ``memory 2026-03-04: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
-    return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
-
-
-def render_notes(notes: Sequence[ShownNote]) -> list[str]:
-    """Return the lines of notes, the latest last: of two values on separate lines, small models take the last. Notes
-    that give one slot a value share a line, the newest first: ``memory 2026-03-04: The deployment target is Nomad.
-    (disputed; 2026-02-01: Kubernetes)``."""
-    groups: list[list[ShownNote]] = []
-    for note in sorted(notes, key=lambda note: (note.said_at, note.kind == "episode", note.id), reverse=True):
-        group = next((one for one in groups if len(one) < VALUES_MAX and share_slot(note.text, one[0].text)), None)
-        if group is None:
-            groups.append([note])
-        else:
-            group.append(note)
-    return [_render_slot(*group) if len(group) > 1 else render_note(group[0]) for group in reversed(groups)]
-
-
-def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
-    is_disputed = any(note.is_disputed for note in (newest, *older))
-    others: list[ShownNote] = []
-    for each in older:
-        if not any(claim_same(known.text, each.text) for known in (newest, *others)):
-            others.append(each)
-    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
-    behind = "; ".join(["disputed", *told] if is_disputed else told)
-    if others and not is_disputed and all(tells_other_value(each.text, newest.text) for each in others):
-        behind = f"before, {behind}"
-    return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
-
-
-def _value_beside(newest: ShownNote, older: ShownNote) -> str:
-    """Return only the older note's value, as it was typed, if both claim one; otherwise its whole text."""
-    claims, text = read_claims(older.text), older.text.translate(_INSIDE_BRACKETS)
-    if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
-        return text
-    found = list(re.finditer(rf"(?<!\w){re.escape(claims[0].value)}(?!\w)", text, re.IGNORECASE))
-    return found[-1][0] if found else text
-
-
-def _mark(kind: NoteKind, said_on: str) -> str:
-    return f"{said_on} user: " if kind == "episode" else f"memory {said_on}: "
-
-
-def show_note(
-    kind: NoteKind,
-    row_id: int,
-    text: str,
-    *,
-    said_at: str = "",
-    is_disputed: bool = False,
-    owner: int = 0,
-    wanted: Collection[str] = (),
-) -> ShownNote | None:
-    """Make the note for a text of any length; None if nothing is left of it. Shows the sentences with the most of the
-    ``wanted`` words (as ``find_content_words`` returns them)."""
-    note = ShownNote(kind, row_id, "", said_at, is_disputed, owner)
-    room = NOTE_CHARACTERS_MAX - len(_mark(kind, note.said_on)) - len(DISPUTED)
-    shown = cut_around(make_harmless(text), wanted, room)
-    return note._replace(text=shown) if shown else None
-
 
 # The beginning of a speaker's part in prompts that models are trained on, or that clients flatten conversations into.
 _HEADING: Final = re.compile(
@@ -156,6 +46,7 @@ def _make_plain(lines: str) -> str:
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _CAPITALISED: Final = re.compile(r"(?:(?<=[\w,;:)]\s)|(?<=\w\W))(?!I\b)(?:[A-Z]|\w*\d)\w*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
+_APART: Final = str.maketrans(dict.fromkeys("_-.'’@+", " "))
 # Shorter words say nothing, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
 _KEPT_WORD, _KEPT_WORDS_MAX = 40, 16_384  # characters; words
@@ -188,6 +79,11 @@ def find_content_words(text: str) -> set[str]:
     return words
 
 
+def split_content_words(text: str) -> set[str]:
+    """Return the content words of a key or a sentence, with compounds split."""
+    return find_content_words(text.translate(_APART))
+
+
 def list_capitalised(text: str) -> set[str]:
     """Return in lower case the words that are written as names: capitalised inside a sentence, or with a digit."""
     return {word.casefold() for word in _CAPITALISED.findall(text)}
@@ -196,6 +92,36 @@ def list_capitalised(text: str) -> set[str]:
 def says_something(text: str) -> bool:
     """True if the text has any content word."""
     return any(_CONTENTS[found[0]] for found in _WORD.finditer(text.casefold()))
+
+
+# --- sentences that say again what is told anyway, or what is superseded ---
+
+# The subjects of memories, and filler words.
+_EMPTY: Final = split_words(
+    "user team assistant now actually currently way just well also still already nowadays remember note mind"
+)
+_CHANGE: Final = re.compile(
+    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
+    re.IGNORECASE,
+)
+
+
+def says_no_more(sentence: str, told: Collection[str]) -> bool:
+    """True if the told words contain everything that the sentence says."""
+    said = split_content_words(sentence) - _EMPTY
+    return bool(said) and said <= set().union(*map(split_content_words, told))
+
+
+def states_ended(sentence: str, said_at: float, ended: Collection[Ended]) -> bool:
+    """True if the sentence states one of these facts, which ended after it was said."""
+    said = split_content_words(sentence)
+    gone = (
+        each for each in ended if said_at < each.until and split_content_words(f"{each.concept} {each.parent}") <= said
+    )
+    return any(gone) and not _CHANGE.search(sentence)  # a sentence about the change is still true
+
+
+# --- cutting ---
 
 
 def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:

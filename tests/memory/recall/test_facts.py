@@ -3,34 +3,22 @@
 import re
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.cache.state import SLOT_MAX, put_in_order, rank
 from memory.english.tokenizer import tokenise
 from memory.graph.saliency import DAY, priority, saliency
-from memory.recall.rendering import (
+from memory.recall.block import (
     CLOSING,
     CONFLICT,
     DISPUTED,
     OPENING,
     ShownFact,
     block_length,
-    count_fitting,
-    render_block,
-    render_facts,
     render_questions,
 )
-from memory.recall.selection import (
-    CONCEPTS_MAX,
-    FACTS_MAX,
-    SLOT_MAX,
-    SalientConcept,
-    Selection,
-    put_in_order,
-    rank,
-    select,
-)
+from memory.recall.facts import CONCEPTS_MAX, FACTS_MAX, SalientConcept, Selection, select
 from memory.types import EdgeRow, SoasRow, Style
 from tests.prompts import facts_in
 
@@ -185,65 +173,6 @@ def test_a_slot_that_holds_many_does_not_hide_what_else_is_known() -> None:
 
     assert [edge.dim_id for edge in ordered[: SLOT_MAX + 2]] == [9] * SLOT_MAX + [4, 3]
     assert [edge.parent_id for edge in ordered if edge.is_additive] == list(range(119, 99, -1))
-
-
-@given(
-    st.lists(st.tuples(tokens, tokens, st.booleans()), min_size=1, max_size=9),
-    st.integers(0, 300),
-    st.sampled_from(["compact", "sentences"]),
-)
-def test_as_many_facts_fit_as_are_printed_within_the_length(
-    said: list[tuple[str, str, bool]], length: int, style: Style
-) -> None:
-    facts = [ShownFact("gnommoweb", *fact) for fact in said]
-
-    fitting = [count for count in range(1, len(facts) + 1) if len(render_facts(facts[:count], style)) <= length]
-
-    assert count_fitting(facts, style, length) == max(fitting, default=1)
-
-
-@pytest.mark.parametrize(
-    ("style", "lines"),
-    [
-        (
-            "compact",
-            [
-                "gnommoweb: [uses] redis, nginx [uses?] postgres [role] core [geography] ramanujan"
-                " [type?] service | app | repo — conflict pending"
-            ],
-        ),
-        (
-            "sentences",
-            [
-                "gnommoweb uses redis, nginx.",
-                "gnommoweb uses postgres (disputed).",
-                "gnommoweb is a core (role).",
-                "gnommoweb is in ramanujan.",
-                "gnommoweb is a service or app or repo (disputed).",
-            ],
-        ),
-    ],
-)
-def test_facts_are_written_in_one_of_two_styles_and_both_show_disputes(style: Style, lines: list[str]) -> None:
-    facts = [
-        ShownFact("gnommoweb", "uses", "redis", False, is_isa=False),
-        ShownFact("gnommoweb", "uses", "postgres", True, is_isa=False),
-        ShownFact("gnommoweb", "uses", "nginx", False, is_isa=False),
-        ShownFact("gnommoweb", "role", "core", False, is_isa=True),
-        ShownFact("gnommoweb", "geography", "ramanujan", False, is_isa=False),
-        ShownFact("gnommoweb", "type", "service", True, ("app", "repo"), is_isa=True),
-    ]
-
-    assert render_facts(facts, style).splitlines() == lines
-
-
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=9))
-def test_the_length_of_a_block_is_known_beforehand(parts: list[str]) -> None:
-    assert block_length([len(part) for part in parts]) == len(render_block(parts))
-
-
-def test_no_lines_no_block() -> None:
-    assert render_block([]) == ""
 
 
 def test_saliency_is_the_logarithm_of_the_encounters() -> None:
