@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
-from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
 from memory.english.sentences import SentenceFinder, find_code
+from memory.english.stems import content_stems, stem, words_of
 from memory.english.tokenizer import find_words
 from memory.english.words import forgetting as english
 from memory.english.words.verbs import VERBS_AFTER_NAMES

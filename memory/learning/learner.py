@@ -16,7 +16,7 @@ from memory.cache.state import Cache
 from memory.db.claims import RETRY_AFTER
 from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
-from memory.english.claims.stems import content_stems
+from memory.english.stems import content_stems
 from memory.learning.encounters import AGAIN_S
 from memory.learning.extraction import NewMessage, extract_statements, find_confirmed
 from memory.learning.heard import HeardMessage, digest_heard

@@ -8,7 +8,7 @@ from zlib import crc32
 from django.db.models import Q
 
 from memory.db.locks import Lock, lock_until_commit
-from memory.english.claims.oppositions import Opposition
+from memory.english.opposites import Opposition
 from memory.memories import consolidation, slots
 from memory.memories.scope import kind_of, list_kindred
 from memory.memories.store import Draft, Status, comparable_with, scope_of

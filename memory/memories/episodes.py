@@ -1,8 +1,7 @@
 """Composes episodes: the text of a message with its quotations, without long code and secrets."""
 
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory.attribution.envelopes import unwrap_answer
@@ -135,63 +134,39 @@ def has_content(text: str) -> bool:
 
 def leave_out(episode: EpisodeText, cuts: Sequence[Span], mark: str = GAP) -> EpisodeText:
     """Return the episode with the mark in place of each cut; the cuts ascend and do not overlap."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in cuts:
-        pieces += (episode.text[at:start], mark)
-        at = end
-    text = "".join([*pieces, episode.text[at:]])
-    return EpisodeText(text, *(tuple(_move(spans, cuts, len(mark))) for spans in (episode.quoted, episode.unsure)))
+    ends, starts = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(episode.text)]
+    kept = [slice(end, start) for end, start in zip(ends, starts, strict=True)]
 
+    def move(spans: Sequence[Span]) -> tuple[Span, ...]:
+        is_within = bytearray(len(episode.text))
+        for start, end in spans:
+            is_within[start:end] = b"\1" * (end - start)
+        rest = bytes(len(mark)).join(is_within[part] for part in kept)
+        return tuple(run.span() for run in re.finditer(b"\1+", rest))
 
-def _move(spans: Sequence[Span], cuts: Sequence[Span], mark: int) -> Iterator[Span]:
-    """Yield the new positions of ascending spans once each cut has become a mark of this length; without what is
-    cut."""
-    waiting, at, moved = list(reversed(spans)), 0, 0
-    for start, end in [*cuts, (sys.maxsize, sys.maxsize)]:
-        while waiting and waiting[-1][0] < start:
-            first, last = waiting.pop()
-            first = max(first, at)
-            if last > end:  # it continues after the cut
-                waiting.append((end, last))
-            if min(last, start) > first:
-                yield first - moved, min(last, start) - moved
-        moved += end - start - mark
-        at = end
+    return EpisodeText(mark.join(episode.text[part] for part in kept), move(episode.quoted), move(episode.unsure))
 
 
 def shorten(episode: EpisodeText) -> EpisodeText:
     """Cut an episode to the length that is kept."""
-    before = len(episode.text) - len(episode.text.lstrip())
-    text = episode.text.strip()[:KEPT_MAX]
-
-    def cut(spans: Sequence[Span]) -> tuple[Span, ...]:
-        moved = ((max(start - before, 0), min(end - before, len(text))) for start, end in spans)
-        return tuple((start, end) for start, end in moved if end > start)
-
-    return EpisodeText(text, cut(episode.quoted), cut(episode.unsure))
-
-
-def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the spans in ascending order, those that touch or overlap merged."""
-    united: list[Span] = []
-    for start, end in sorted(spans):
-        if united and start <= united[-1][1]:
-            united[-1] = united[-1][0], max(end, united[-1][1])
-        elif end > start:
-            united.append((start, end))
-    return tuple(united)
+    length = len(episode.text)
+    start = length - len(episode.text.lstrip())
+    return leave_out(episode, [(0, start), (min(len(episode.text.rstrip()), start + KEPT_MAX), length)], "")
 
 
 def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Span]:
     """Yield code and program output of more than CODE_LINES_MAX lines. ``prose`` is the result of
     ``mask_all_but_prose``; ``said``: quotations of people in the text."""
-    is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(said)
+    is_of_others = bytearray(len(text))
+    for begin, stop in said:
+        is_of_others[begin:stop] = b"\1" * (stop - begin)
+    for begin, stop in find_code(text):
+        is_of_others[begin:stop] = bytes(stop - begin)
     start = end = lines = 0
     for line in _LINE.finditer(text):
         at, shown = line.start(), prose[line.start() : line.end()]
         is_data = MASK in shown and not shown.strip(f"{MASK} \t\n\r")
-        if is_data and (is_fenced(at) or not is_of_others(at)):
+        if is_data and not is_of_others[at]:
             start, end, lines = (start if lines else at), at + len(line[0].rstrip()), lines + 1
         elif shown.strip():
             if lines > CODE_LINES_MAX:
@@ -199,18 +174,6 @@ def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Spa
             lines = 0
     if lines > CODE_LINES_MAX:
         yield start, end
-
-
-class _Within:
-    """Tells for positions in ascending order if they are within one of the ascending spans."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._waiting = list(reversed(spans))
-
-    def __call__(self, at: int) -> bool:
-        while self._waiting and self._waiting[-1][1] <= at:
-            self._waiting.pop()
-        return bool(self._waiting) and self._waiting[-1][0] <= at
 
 
 def cut_out(text: str, quoted: Sequence[int]) -> str:

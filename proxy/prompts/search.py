@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
-from memory.english.claims.wording import corrects
+from memory.english.claims import corrects
 from memory.english.statements.extractor import find_cues
 from memory.english.statements.modality import SpeechAct
 from memory.learning.reader import unwrap_readable

@@ -17,7 +17,7 @@ from memory import llm
 from memory.channels import EXPLAINED_TRUST, Channel
 from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
-from memory.english.claims.oppositions import find_opposition
+from memory.english.opposites import find_opposition
 from memory.memories import nearness, store
 from memory.memories.consolidation import KNOWN_NEAR, says_same
 from memory.memories.contradicting import find_rivals, lock_places

@@ -18,7 +18,7 @@ from django.utils import timezone
 from memory import llm
 from memory.channels import STRONGEST_FIRST, Channel
 from memory.db.transactions import run_transaction
-from memory.english.claims.oppositions import Opposition, find_opposition
+from memory.english.opposites import Opposition, find_opposition
 from memory.english.phrases import format_count
 from memory.memories import consolidation as rules
 from memory.memories import merging, nearness, store

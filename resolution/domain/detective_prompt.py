@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from memory.english.claims.stems import content_stems, stem, words_of
+from memory.english.stems import content_stems, stem, words_of
 from memory.recall.lines import find_content_words, make_harmless
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from memory.english.claims.claim import Claim, exclude_each_other
-from memory.english.claims.oppositions import OPPOSED, Opposition
-from memory.english.claims.reader import read_measure, tells_of_state
-from memory.english.claims.stems import content_stems
+from memory.english.claims import Claim, exclude_each_other, read_measure, tells_of_state
+from memory.english.opposites import OPPOSED, Opposition
+from memory.english.stems import content_stems
 from memory.english.words import changing
 from memory.memories.consolidation import find_contradiction
 from memory.memories.slots import Slots
