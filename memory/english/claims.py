@@ -13,7 +13,7 @@ from typing import Final
 
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_lines, load_words
-from memory.english.opposites import count_negations, list_numbers
+from memory.english.opposites import list_numbers
 from memory.english.statements.noun_phrases import is_adjective, is_participle, is_plural
 from memory.english.stems import content_stems, stem, words_of
 from memory.english.telling import TEXTS_KEPT, split_sentences
@@ -25,9 +25,9 @@ READ_MAX: Final = 400  # characters: a longer sentence is not plain
 SENTENCES_MAX: Final = 6  # of a text
 SUBJECT_WORDS_MAX: Final = 6
 
-_NAME: Final = (
-    r"(?:[A-Z][\w+#/.-]*|(?=[\w-]*\d)[\w-][\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"  # or an amount
-)
+# A name or an amount. Without the lookahead, each of many digits could be the one that makes it an amount, and a search
+# that fails would try them all.
+_NAME: Final = r"(?:[A-Z][\w+#/.-]*|(?=[\w-]*\d)[\w-][\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"
 _NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
 _DEFINITE: Final = r"(?:the|our) [a-z][\w-]*(?: [\w-]+){0,5}"
 _NAMED_OR_DEFINITE: Final = re.compile(rf"{_NAMED}|{_DEFINITE}")
@@ -36,8 +36,8 @@ _RELATIONS: Final = {
     for relation, _, phrases in (line.partition(": ") for line in load_lines("single_valued"))
     for phrase in phrases.split(", ")
 }
-_STATES: Final = "|".join(phrase.removeprefix("is ") for phrase in _RELATIONS if phrase.startswith("is "))
-_VERBS: Final = "|".join(phrase for phrase in _RELATIONS if not phrase.startswith("is "))
+_STATES: Final = "|".join(phrase.removeprefix("is ") for phrase in sorted(_RELATIONS) if phrase.startswith("is "))
+_VERBS: Final = "|".join(phrase for phrase in sorted(_RELATIONS) if not phrase.startswith("is "))
 _NOW: Final = "(?: now| currently)?"
 _WE: Final = r"(?:[Tt]he team|[Ww]e)"
 _ABOUT: Final = r"(?P<ours>[Tt]he team's|(?:[Tt]he )?[Uu]ser's|[Tt]he|[Oo]ur|[Mm]y) (?P<about>[\w' ./-]{3,80}?)"
@@ -49,7 +49,7 @@ _CLAIM: Final = re.compile(
 _CHOICE: Final = re.compile(rf"{_WE} (?:{DECIDED} to use|now use|{english.CHOSE}) {_VALUE} (?:for|as) {_ABOUT}")
 _NOT: Final = re.compile(r"(?<=\bis)n't\b")
 _OPENING: Final = re.compile(
-    rf"(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+|(?:(?:{modality.CORRECTIONS})\b[\s,:!.–—-]*)+",
+    rf"\A(?:(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+|(?:(?:{modality.CORRECTIONS})\b[\s,:!.–—-]*)+)",
     re.IGNORECASE,
 )
 # The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`.
@@ -61,11 +61,6 @@ _FILLERS: Final = frozenset({"of", "the"})
 _JOINER: Final = re.compile(r"(?<=\w)(?:[-_]|\s+)(?=\w)")
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=[^\W\d_]|[%°])")
 _AMOUNT: Final = re.compile(r"(?P<version>v?)(?P<number>\d+(?:[.,:]\d+)*)(?P<unit> ?[^\W\d]{0,12}|%)")
-
-_NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
-_COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
-_STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
-_PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +100,21 @@ def read_plain(text: str) -> Claim | None:
 def _read_claim(sentence: str) -> Claim | None:
     if len(sentence) > READ_MAX:
         return None
-    plain = strip_adverbials(" ".join(sentence.replace("’", "'").split()))
-    plain = _FORMER.sub("", _NOT.sub(" not", _OPENING.sub("", plain, count=1)))
-    plain = strip_adverbials(plain)
+    plain = _OPENING.sub("", " ".join(sentence.replace("’", "'").split()))
+    plain = strip_adverbials(_FORMER.sub("", strip_adverbials(_NOT.sub(" not", plain))))
     if (found := _CHOICE.fullmatch(plain)) is not None and _is_subject(found["about"]):
         return Claim(found["about"], "", found["value"])
-    found = _CLAIM.fullmatch(plain)
-    if found is None or not _is_subject(found["about"] or found["name"]):
+    if (found := _CLAIM.fullmatch(plain)) is None:
         return None
-    phrase = f"is {found['state']}" if found["state"] else found["does"]
-    relation, value = _RELATIONS.get(phrase, ""), found["value"]
+    subject, value, is_ours = found["about"] or found["name"], found["value"], bool(found["ours"])
+    relation = _RELATIONS.get(f"is {found['state']}" if found["state"] else found["does"], "")
     is_named = _NAMED_OR_DEFINITE.fullmatch(value) is not None
-    if not (relation or found["ours"]) or (relation != "name" and _is_quality(value)):
+    if not (relation or is_ours) or not _is_subject(subject) or (relation != "name" and _is_quality(value)):
         return None
     if relation == "geography" and not is_named:  # `in beta`
         return None
-    subject = found["about"] or found["name"]
     is_name = relation == "name" or (not relation and (is_named or subject.endswith(" name")))
-    is_plain = is_name and bool(found["ours"]) and not is_plural(words_of(subject)[-1])
+    is_plain = is_name and is_ours and not is_plural(words_of(subject)[-1])
     return Claim(subject, relation, value, bool(found["denied"]), is_plain)
 
 
@@ -154,33 +146,6 @@ def strip_adverbials(text: str) -> str:
             break
         words = words[:-count]
     return " ".join(words).rstrip(" ,.!")
-
-
-def read_measure(text: str) -> Claim | None:
-    """Return what a sentence says of how something is, numbers included: sentences that differ only in the numbers
-    share its slot. None if it has no number, describes no lasting state, or denies it."""
-    found = _find_state(text)
-    rest = text[found.end() :].strip(" .") if found is not None else ""
-    if found is None or not list_numbers(rest) or count_negations(text):
-        return None
-    verb = "" if found.re is _COPULA else found[0]
-    subject, relation = (
-        " ".join(word for word in words_of(part) if not is_closed_class(word))
-        for part in (text[: found.start()], _NUMERAL.sub(" ", f"{verb} {rest}"))
-    )
-    return Claim(subject, relation, rest) if subject else None
-
-
-def tells_of_state(text: str) -> bool:
-    """True if a sentence says how something is, and not how it once was."""
-    return _find_state(text) is not None
-
-
-def _find_state(text: str) -> re.Match[str] | None:
-    """Return the verb of state. `Limit` and `cap` are nouns as well if a form of to be or to have follows."""
-    past = _PAST.search(text)
-    end = past.start() if past is not None else len(text)
-    return _COPULA.search(text, 1, end) or _STATE.search(text, 1, end)
 
 
 # --- comparing texts ---

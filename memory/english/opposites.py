@@ -111,7 +111,7 @@ def _differ_in_numbers(one: str, other: str) -> bool:
 def _numbers_of(text: str) -> dict[str, Counter[str]]:
     """Return the numbers by unit or by the stem of the noun that they count; those that are names under ""."""
     found: dict[str, Counter[str]] = {}
-    for number in _NUMBER.finditer(text):
+    for number in _NUMBER.finditer(_THOUSANDS.sub("", text)):
         unit = _unit_of(number["before"] or "", number["sign"], number["number"], number["after"] or "")
         found.setdefault(unit, Counter())[number["number"].replace(",", ".")] += 1
     return found

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+from zlib import crc32
 
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q, QuerySet
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import corroborate
 from memory.channels import Channel, is_weaker
+from memory.db.locks import Lock, lock_until_commit
 from memory.memories import slots
 from memory.memories.consolidation import decay, fades, fold_text
 from memory.memories.scope import Scope, Speaker, kind_of
@@ -117,6 +119,22 @@ def current_confidence(memory: Memory, now: datetime) -> float:
     if not fades(memory.channel):
         return memory.confidence
     return decay(memory.confidence, (now - memory.last_updated) / timedelta(days=1))
+
+
+def draft_of(memory: Memory, **changes: Any) -> Draft:
+    """Return the memory as it would be written now, with changes of its ``text``, ``category`` and ``project``."""
+    text, category = changes.get("text", memory.text), changes.get("category", memory.category)
+    scope = scope_of(memory)._replace(project=changes.get("project", memory.project_id))
+    is_kept = (text, category) == (memory.text, memory.category)
+    found = slots.Slots(memory.slot, memory.other_slot) if is_kept else slots.find_slots(text, category)
+    return Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
+
+
+def lock_places(drafts: Iterable[Draft]) -> None:
+    """Keep others from writing there until the end of the transaction. Lock all at once, and before dimensions and
+    rows: taking some in one order, and others in another, would deadlock."""
+    places = {place.encode("utf-8", "replace") for draft in drafts for place in draft.places}
+    lock_until_commit(Lock.MEMORY, {crc32(place) - 2**31 for place in places})  # the range of Postgres's integers
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:

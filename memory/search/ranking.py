@@ -19,10 +19,8 @@ from memory.english.words import requests as english
 from memory.memories.scope import PERSONAL
 from memory.recall.lines import find_content_words
 from memory.recall.repeated import Ended, states_ended
-from memory.search.chance_likeness import Noise
+from memory.search.found import ChanceLikeness, Found, Kind
 from memory.search.index import Index, Query, Scores
-from memory.search.request import Kind
-from memory.search.results import Found
 
 UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
 LINES_MAX: Final = 5  # given unasked, of all kinds together
@@ -48,7 +46,9 @@ _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?:
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
 _NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
 
-FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the least share of words grows the same way
+FULL_TEXT: Final = ChanceLikeness(
+    0.05, 0.08
+)  # where there is no embedder, so that the least share of words grows the same way
 
 
 class Candidate(NamedTuple):
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
     text: str
     query: Query
-    noise: Noise
+    noise: ChanceLikeness
     at: float
     conversation: int = 0
     need: float | None = None
@@ -87,7 +87,7 @@ class ForPrompt(NamedTuple):
     is_list: bool = False
 
 
-def least_likeness(noise: Noise, texts: int) -> float:
+def least_likeness(noise: ChanceLikeness, texts: int) -> float:
     """The likeness from which on a text hardly is as alike by chance. Of many chance likenesses the best one is larger,
     too: the expected maximum of N normal deviates is about sqrt(2 ln N) deviations above their mean."""
     return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))

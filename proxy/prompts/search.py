@@ -34,8 +34,8 @@ from memory.recall.lines import (
 )
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
+from memory.search.found import Found
 from memory.search.ranking import ForPrompt, asks_for_list
-from memory.search.results import Found
 from memory.search.searcher import LOAD_MS, UNHURRIED_MS
 from memory.secrets.redaction import mask_secrets
 from memory.types import NAMES, Message, TripleIds

@@ -16,8 +16,7 @@ from memory.graph.store import Assertion
 from memory.memories import merging, project_state
 from memory.memories import store as memories
 from memory.memories.consolidation import states_same
-from memory.memories.contradicting import draft_of, lock_places
-from memory.memories.store import Change
+from memory.memories.store import Change, draft_of, lock_places
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.types import TripleIds
 from resolution import rulings

@@ -12,7 +12,7 @@ from django.db.models import Q
 from memory.db.connections import fetch_rows
 from memory.english.claims import are_different, same_value, words_in
 from memory.english.phrases import format_fact
-from memory.memories.contradicting import are_rivals, find_contradiction
+from memory.memories.comparing import are_rivals, find_contradiction
 from memory.models import Edge, Memory, ProjectState
 from resolution.domain.layer_slots import (
     BY_KEY,

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.english.stems import stem, words_of
 from memory.memories import store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.scope import kind_of
 from memory.memories.store import Change
 from memory.models import Memory

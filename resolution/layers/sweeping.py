@@ -13,7 +13,7 @@ from memory.channels import Channel
 from memory.db.connections import chunks, fetch_rows
 from memory.db.transactions import in_transaction
 from memory.memories import slots, store
-from memory.memories.contradicting import are_rivals
+from memory.memories.comparing import are_rivals
 from memory.memories.scope import PERSONAL
 from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory, ProjectState

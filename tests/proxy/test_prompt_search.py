@@ -14,8 +14,8 @@ from memory.recall.lines import NoteKey, NoteState
 from memory.recall.notes import CAME_WITH
 from memory.recall.rendering import OPENING, render_block
 from memory.recall.state_lines import show_state
+from memory.search.found import Found
 from memory.search.ranking import ForPrompt
-from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from proxy.formats import FORMATS
 from proxy.prompts import placement

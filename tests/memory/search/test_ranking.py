@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.english.telling import keep_statements
 from memory.recall.repeated import Ended
-from memory.search.chance_likeness import Noise
+from memory.search.found import KINDS, ChanceLikeness, Found
 from memory.search.index import Index, Query, Row
 from memory.search.ranking import (
     ASKED_FOR,
@@ -30,11 +30,9 @@ from memory.search.ranking import (
     tells_change,
     weigh,
 )
-from memory.search.request import KINDS
-from memory.search.results import Found
 from memory.types import TripleIds
 
-NOISE = Noise(0.05, 0.08)
+NOISE = ChanceLikeness(0.05, 0.08)
 TEXTS = 100
 LEAST = least_likeness(NOISE, TEXTS)
 CLEARLY = 0.02  # more than 8 bits change a cosine
