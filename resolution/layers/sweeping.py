@@ -52,11 +52,19 @@ GROUPS: Final = """
 """
 
 
+def has_old_slots() -> bool:
+    """True if older rules found slots of memories: what is said of the same now would not meet them."""
+    return _find_old().exists()
+
+
+def _find_old() -> QuerySet[Memory]:
+    return Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
+
+
 def find_slots_again() -> int:
     """Recompute slots of memories that older rules found. Returns how many memories have another slot now."""
     changed = 0
-    active = Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
-    while batch := list(active.order_by("pk")[:BATCH]):
+    while batch := list(_find_old().order_by("pk")[:BATCH]):
         same = []
         for memory in batch:
             found = slots.find_slots(memory.text, memory.category)

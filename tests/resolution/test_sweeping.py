@@ -9,6 +9,7 @@ from django.core.management import call_command
 from memory.memories import slots
 from memory.models import Edge, Memory, Project, ProjectState, Soas
 from memory.running import bootstrap
+from resolution import tasks
 from resolution.consolidation.sweep import sweep_conflicts
 from resolution.decisions import conflicts
 from resolution.domain import layer_slots
@@ -83,6 +84,20 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
     monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
     sweep()
     assert set(LayerSlot.objects.values_list("version", flat=True)) == {layer_slots.VERSION + 1}
+
+
+def test_slots_of_older_rules_are_found_again_within_a_minute(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(tasks, "wake", sent.append)
+    remembered("The user prefers rebase workflow.", slot="workflow of old", slot_version=slots.VERSION - 1)
+
+    tasks.resolve_due()
+    assert sent == [tasks.sweep_conflicts]
+    sweep()
+    tasks.resolve_due()
+    assert sent == [tasks.sweep_conflicts]
 
 
 def test_what_agrees_by_now_is_closed(project: Project) -> None:
