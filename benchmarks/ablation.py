@@ -31,8 +31,8 @@ LISTS: Final = (
     "adjectives", "changing", "claims", "memory_phrases", "modality", "names", "nouns", "requests", "synonyms", "verbs",
 )  # fmt: skip
 READERS: Final = (
-    "memory.english.claims.claim", "memory.english.claims.oppositions", "memory.english.claims.reader",
-    "memory.english.claims.stems", "memory.english.statements.clauses", "memory.english.statements.continuations",
+    "memory.english.claims", "memory.english.opposites", "memory.english.stems",
+    "memory.english.statements.clauses", "memory.english.statements.continuations",
     "memory.english.statements.extractor", "memory.english.statements.modality", "memory.english.statements.moves",
     "memory.english.statements.naming", "memory.english.statements.noun_phrases", "memory.english.statements.parents",
     "memory.english.statements.patterns", "memory.english.statements.sentence_reader",

@@ -95,7 +95,7 @@ def measure_quality(encoder: "Encoder") -> Rows:
     from memory.search.encoder.encoder import Encoder
     from memory.search.encoder.graph import build_graph
     from memory.search.encoder.weights import read_published
-    from memory.search.vectors.calibration import measure_noise
+    from memory.search.vectors.embedders import measure_noise
 
     published = read_published()
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:

@@ -23,10 +23,10 @@ from memory.recall.block import show_note
 from memory.search import ranking
 from memory.search.encoder import adapter
 from memory.search.encoder.encoder import DIMENSIONS
+from memory.search.found import Found
 from memory.search.index import Index, Query, Row, lexeme_id
 from memory.search.lexemes import find_lexemes
 from memory.search.ranking import Asked, asks_only, choose_asked, choose_for_prompt, tells_change
-from memory.search.results import Found
 from training.conversations import Person, Request, read_people
 
 FOLDER: Final = Path(__file__).with_suffix("")
@@ -160,7 +160,7 @@ def main() -> None:
 
     django.setup()
     from memory.search.vectors import builtin
-    from memory.search.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors.embedders import BUILTIN_NOISE
 
     name = builtin.PUBLISHED if arguments.published else builtin.ADAPTED
     embedder, noise, rarity = builtin.load(name), BUILTIN_NOISE[name], Rarity()

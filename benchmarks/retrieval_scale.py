@@ -121,7 +121,7 @@ def fill(memories: int, episodes: int, *, speakers: int = SPEAKERS, one_in: int 
 
     from memory.models import Embedder
     from memory.search.vectors import builtin, schema
-    from memory.search.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors.embedders import BUILTIN_NOISE
 
     chance = BUILTIN_NOISE[builtin.current_name()]
     noise = {"noise_mean": chance.mean, "noise_deviation": chance.deviation}

@@ -105,7 +105,7 @@ def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
 
     django.setup()
     from memory.search.vectors import builtin
-    from memory.search.vectors.calibration import BUILTIN_NOISE
+    from memory.search.vectors.embedders import BUILTIN_NOISE
 
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])

@@ -22,6 +22,7 @@ from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
+from resolution.layers.sweeping import has_old_slots
 from resolution.memories.reading import due, read_due
 from resolution.memories.setting_aside import delete_old
 from resolution.resolver import schedule
@@ -101,6 +102,8 @@ def resolve_due() -> None:
         schedule.start_what_is_due()
         if upgrading.find_waiting() is not None:
             wake(upgrade)
+        if has_old_slots():
+            wake(sweep_conflicts)
 
 
 @shared_task(name="resolution.tasks.consolidate")
@@ -133,7 +136,7 @@ def detect_due() -> None:
 
 @shared_task(name="resolution.tasks.sweep_conflicts")
 def sweep_conflicts() -> None:
-    """Sweep the layers. Sent every night."""
+    """Sweep the layers. Sent every night, and as long as memories are in slots of older rules."""
     with report_interruption("conflicts.interrupted"):
         sweep_layers()
 

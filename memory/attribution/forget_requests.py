@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
-from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class, split_words
 from memory.english.lexicon import load_words
 from memory.english.sentences import MASK, find_code, iter_sentences
 from memory.english.spans import merge_spans, replace_spans
+from memory.english.stems import content_stems, stem, words_of
 from memory.english.tokenizer import find_words
 from memory.english.words.verbs import VERBS_AFTER_NAMES
 from memory.voice import Voice

@@ -20,7 +20,7 @@ from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, KeptConnection, chunks, columns, first_line, is_lost
 from memory.db.leases import RETRY_AFTER
 from memory.db.locks import UNTIL_COMMIT, Lock
-from memory.english.claims.stems import content_stems
+from memory.english.stems import content_stems
 from memory.learning.messages import AGAIN_S, NewMessage
 from memory.learning.openings import count_openings
 from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside

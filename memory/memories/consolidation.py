@@ -8,23 +8,16 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from math import exp
-from typing import Final, NamedTuple
+from typing import Final
 
 from memory.channels import Channel
-from memory.english.claims.oppositions import (
-    Opposition,
-    differ_in_counts,
-    find_numbered,
-    find_opposition,
-    find_things,
-    have_other_numbers,
-)
-from memory.english.claims.stems import stem
-from memory.english.claims.wording import differ_in_value
+from memory.english.claims import differ_in_value
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
+from memory.english.opposites import Opposition, find_numbered, find_opposition, find_things, list_numbers
+from memory.english.stems import stem
 from memory.english.words import synonyms
-from memory.english.words.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
+from memory.english.words.memory_phrases import ANTONYMS, DECIDED
 from memory.english.words.modality import NEGATIONS
 from memory.memories import slots
 
@@ -43,31 +36,19 @@ _BEFORE_WORD: Final = re.compile(r"\A(?:[^\w.$€£¥#@%+<>=/\\°-]|_|-+$|[.]+$)
 _BEHIND_WORD: Final = re.compile(r"(?:[^\w$€£¥#%+<>=/\\°]|_)+\Z")
 _INTENSIFIERS: Final = load_words("intensifiers")
 _EMPHATIC_END: Final = re.compile(r"(?: (?:a lot|much|too|as well))+$")
-_CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not")}
-_EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
+_EDGES: Final = ",;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
-_CALLED: Final = frozenset({"is", "are", "was", "were"})
+_EMPTY: Final = frozenset({"the", "to"})
 _OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | NEGATIONS
 _ASIDE: Final = _OPPOSED | synonyms.FILLERS
 _STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
 _NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
-_BEFORE_INFINITIVES: Final = frozenset(map(stem, synonyms.BEFORE_INFINITIVES))
 _ASKING: Final = re.compile(
     r"(?:(?:ok|okay|so|and|but|hey|hi|please|well),? )*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were"
     r"|am|do|does|did|have|has|can|could|would|should|will|shall|may|might) (?!not\b)",
     re.IGNORECASE,
 )
 _DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {DECIDED} that ", re.IGNORECASE)
-
-
-class Word(NamedTuple):
-    """A word of a sentence that counts. ``form``: as it is written; ``base``: what it has in common with its other
-    forms and its synonyms, empty if no other word says the same (a name, a number, grammar); ``is_single``: after "a".
-    """
-
-    form: str
-    base: str = ""
-    is_single: bool = False
 
 
 def fold_text(text: str) -> str:
@@ -102,24 +83,8 @@ def is_question(text: str) -> bool:
 
 def says_same(one: str, other: str) -> bool:
     """True if the texts differ only in word forms, words without a meaning of their own, or a synonym. Symmetric."""
-    begun, *said = one.split() or [""]
-    begins, *says = other.split() or [""]
-    if begun.lower() == begins.lower():  # a sentence may begin with a capital or not
-        begin = max(begun, begins)
-        one, other = " ".join([begin, *said]), " ".join([begin, *says])
-    if one == other:
-        return True
-    if ("?" in one) != ("?" in other):
-        return False
     first, second = read_words(one), read_words(other)
-    return (
-        bool(first)
-        and len(first) == len(second)
-        and all(
-            ours.form == theirs.form or (ours.base != "" and ours[1:] == theirs[1:])
-            for ours, theirs in zip(first, second, strict=True)
-        )
-    )
+    return one == other or (("?" in one) == ("?" in other) and first == second != ())
 
 
 def states_same(one: str, other: str) -> bool:
@@ -139,61 +104,34 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
     # They must be about one thing: they share everything but the sign, and what one of them adds.
     first, second = (find_things(text) - _ASIDE for text in (one, other))
     if sign is Opposition.NUMBER:
-        return sign if first == second and differ_in_counts(one, other) else None
-    is_one = bool(first and second) and (first <= second or second <= first)
-    return sign if is_one and not have_other_numbers(one, other) else None
+        return sign if first == second else None
+    if not first or not second:
+        return None
+    first, second = first.union(list_numbers(one)), second.union(list_numbers(other))
+    return sign if first <= second or second <= first else None
 
 
 @lru_cache(maxsize=READ_MAX)
-def read_words(text: str) -> tuple[Word, ...]:
-    """Return the words of a sentence on which its meaning depends, in order."""
-    spelt = _split(text)
-    has_negation = any(word in NEGATIONS for word in map(str.lower, spelt))
-    found: list[Word] = []
-    is_single = False  # whether `a` came before
-    for at, written in enumerate(spelt):
-        small = written.lower()
-        is_begin = at == 0
-        if written == small or is_begin:
-            if small in ("a", "an", "the"):
-                is_single = small != "the"
-                continue
-            if small in synonyms.FILLERS and not has_negation:
-                continue
-            if small == "to" and found and found[-1].base in _BEFORE_INFINITIVES:
-                continue
-        if small == "called" and found and found[-1].form in _CALLED:
-            small = "named"
-        found.append(_read_word(written, small, is_single=is_single))
-        is_single = False
-    return tuple(found)
+def read_words(text: str) -> tuple[str, ...]:
+    """Return the words of a sentence on which its meaning depends, in order: names, numbers and grammar as they are
+    written, others as their forms and synonyms have them in common."""
+    plain = text.replace("’", "'").replace("can't", "can not").replace("cannot", "can not").replace("won't", "will not")
+    pieces = (piece.lstrip(_EDGES).rstrip(f"{_EDGES}.") for piece in plain.replace("n't", " not").split())
+    spelt = [word for piece in pieces for word in (piece.split("-") if _JOINED.fullmatch(piece) else [piece]) if word]
+    if spelt and spelt[0].istitle():  # a sentence may begin with a capital or not
+        spelt[0] = spelt[0].lower()
+    is_denied = not NEGATIONS.isdisjoint(map(str.lower, spelt))
+    left_out = _EMPTY if is_denied else _EMPTY | synonyms.FILLERS
+    return tuple(_read_word(word, is_first=at == 0) for at, word in enumerate(spelt) if word not in left_out)
 
 
-def _split(text: str) -> list[str]:
-    words: list[str] = []
-    for piece in text.replace("’", "'").split():
-        written = piece.lstrip(_EDGES.replace(".", "")).rstrip(_EDGES)
-        small = written.lower()
-        if small in _CONTRACTIONS:
-            words += _CONTRACTIONS[small]
-        elif small.endswith("n't"):
-            words += [written[:-3], "not"]
-        elif _JOINED.fullmatch(written):
-            words += written.split("-")
-        elif written:
-            words.append(written)
-    return words
-
-
-def _read_word(written: str, small: str, *, is_single: bool) -> Word:
-    if small in _NAMED:
-        return Word(_NAMED[small])
-    if written != written.lower() or not small.isalpha():
-        return Word(written)  # a name: in lower case it may be a word
-    if is_closed_class(small) and small not in ("has", "have", "does", "do"):
-        return Word(small)
-    base = stem(small)
+def _read_word(word: str, *, is_first: bool) -> str:
+    if word.lower() in _NAMED:
+        return _NAMED[word.lower()]
+    # A name in lower case may be a word, and the first word a name.
+    if is_first or word != word.lower() or not word.isalpha() or is_closed_class(word):
+        return "a" if word == "an" else word
+    base = stem(word)
     # `Used` and `uses` are one word, but in different tenses.
-    is_past = small in IRREGULAR_PASTS or (small.endswith("ed") and base != small)
-    base = _STEMMED.get(base, base)
-    return Word(small, f"{base} past" if is_past else base, is_single)
+    tense = " past" if word.endswith("ed") and base != word else ""
+    return f"{_STEMMED.get(base, base)}{tense}"

@@ -1,7 +1,6 @@
 """Composes episodes: the text of a message with its quotations, without long code and secrets."""
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -136,41 +135,24 @@ def has_content(text: str) -> bool:
 
 def leave_out(episode: EpisodeText, cuts: Sequence[Span], mark: str = GAP) -> EpisodeText:
     """Return the episode with the mark in place of each cut; the cuts ascend and do not overlap."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in cuts:
-        pieces += (episode.text[at:start], mark)
-        at = end
-    text = "".join([*pieces, episode.text[at:]])
-    return EpisodeText(text, *(tuple(_move(spans, cuts, len(mark))) for spans in (episode.quoted, episode.unsure)))
+    ends, starts = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(episode.text)]
+    kept = [slice(end, start) for end, start in zip(ends, starts, strict=True)]
 
+    def move(spans: Sequence[Span]) -> tuple[Span, ...]:
+        is_within = bytearray(len(episode.text))
+        for start, end in spans:
+            is_within[start:end] = b"\1" * (end - start)
+        rest = bytes(len(mark)).join(is_within[part] for part in kept)
+        return tuple(run.span() for run in re.finditer(b"\1+", rest))
 
-def _move(spans: Sequence[Span], cuts: Sequence[Span], mark: int) -> Iterator[Span]:
-    """Yield the new positions of ascending spans once each cut has become a mark of this length; without what is
-    cut."""
-    waiting, at, moved = list(reversed(spans)), 0, 0
-    for start, end in [*cuts, (sys.maxsize, sys.maxsize)]:
-        while waiting and waiting[-1][0] < start:
-            first, last = waiting.pop()
-            first = max(first, at)
-            if last > end:  # it continues after the cut
-                waiting.append((end, last))
-            if min(last, start) > first:
-                yield first - moved, min(last, start) - moved
-        moved += end - start - mark
-        at = end
+    return EpisodeText(mark.join(episode.text[part] for part in kept), move(episode.quoted), move(episode.unsure))
 
 
 def shorten(episode: EpisodeText) -> EpisodeText:
     """Cut an episode to the length that is kept."""
-    before = len(episode.text) - len(episode.text.lstrip())
-    text = episode.text.strip()[:KEPT_MAX]
-
-    def cut(spans: Sequence[Span]) -> tuple[Span, ...]:
-        moved = ((max(start - before, 0), min(end - before, len(text))) for start, end in spans)
-        return tuple((start, end) for start, end in moved if end > start)
-
-    return EpisodeText(text, cut(episode.quoted), cut(episode.unsure))
+    length = len(episode.text)
+    start = length - len(episode.text.lstrip())
+    return leave_out(episode, [(0, start), (min(len(episode.text.rstrip()), start + KEPT_MAX), length)], "")
 
 
 def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Span]:

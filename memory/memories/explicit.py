@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.attribution.prose import mask_all_but_prose
-from memory.english.claims.reader import read_plain
+from memory.english.claims import read_plain
 from memory.english.machine_output import OutputFinder
 from memory.english.sentences import MASK, SentenceFinder, iter_passages
 from memory.english.words import changing, modality

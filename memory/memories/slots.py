@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from memory.english.claims.oppositions import count_negations
-from memory.english.claims.reader import read_plain
-from memory.english.claims.stems import content_stems, stem, words_of
+from memory.english.claims import read_plain, strip_adverbials
 from memory.english.function_words import DETERMINERS, is_closed_class
-from memory.english.lexicon import load_lines, load_words
+from memory.english.opposites import count_negations
 from memory.english.statements.noun_phrases import is_adjective
+from memory.english.stems import content_stems, stem, words_of
 from memory.english.words import memory_phrases as english
 from memory.english.words import modality
 
-VERSION: Final = 6  # of these rules: memories with a lower one are examined again
+VERSION: Final = 7  # of these rules: memories with a lower one are examined again
 SLOT_MAX: Final = 200  # characters
 READ_MAX: Final = 16_384  # memories
 
@@ -82,7 +81,7 @@ class SlotValue:
 @lru_cache(maxsize=READ_MAX)
 def read_slot(text: str, category: str) -> SlotValue:
     """Return the slots of a memory with this text, and what it says of them."""
-    plain = _strip_adverbials(" ".join(_CORRECTION.sub("", text.strip(), count=1).replace("’", "'").split()))
+    plain = strip_adverbials(" ".join(_CORRECTION.sub("", text.strip(), count=1).replace("’", "'").split()))
     small = plain.lower()
     found = _read_preference(small) if category == "preference" else None
     found = found or (_read_identity(small) if category == "identity" else None)
@@ -117,24 +116,10 @@ def find_value(text: str, category: str) -> str:
 
 def _head_stem(phrase: str) -> str:
     """Return the stem of the head noun of a phrase; "" if it has none."""
-    words = [word for word in words_of(_strip_adverbials(phrase)) if word not in DETERMINERS]
+    words = [word for word in words_of(strip_adverbials(phrase)) if word not in DETERMINERS]
     while len(words) > 1 and (words[-1].isdigit() or is_adjective(words[-1]) or is_closed_class(words[-1])):
         words.pop()
     return stem(words[-1])[:SLOT_MAX] if words and not is_closed_class(words[-1]) else ""
-
-
-def _strip_adverbials(text: str) -> str:
-    """Remove adverbs and the like from the end of a text."""
-    words, phrases, nouns = text.rstrip(" .!").split(), load_lines("adverbials"), load_words("ly_nouns")
-    while len(words) > 1:
-        small = [" ".join(words_of(" ".join(words[-count:]))) for count in (1, 2, 3, 4)]
-        is_adverb = small[0].endswith("ly") and small[0] not in nouns
-        # A sign alone, `:)` or an emoji, is no word.
-        count = next((at for at, phrase in enumerate(small, 1) if phrase in phrases), int(is_adverb or not small[0]))
-        if not count or count >= len(words):
-            break
-        words = words[:-count]
-    return " ".join(words).rstrip(" ,.!")
 
 
 def _read_preference(small: str) -> SlotValue | None:
@@ -149,7 +134,7 @@ def _read_preference(small: str) -> SlotValue | None:
     verb = found["chooses"] or ""
     denials = count_negations(found["before"]) + bool(found["dislikes"]) + bool(verb.startswith("avoid"))
     denials += found["object"].startswith("not to ")
-    value = _strip_adverbials(chosen)
+    value = strip_adverbials(chosen)
     return SlotValue(
         Slots(_head_stem(value), _head_stem(over)), value, denials % 2 == 1, over, bool(verb), qualifier or after_over
     )

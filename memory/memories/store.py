@@ -1,11 +1,12 @@
-"""The only writer of memories, of their lineage and their history, besides ``uniting`` and ``copies``: every change
-leaves a row with the state before and after. All functions run inside the caller's transaction."""
+"""The only writer of memories, of their lineage and their history, besides ``merging`` and ``import_rows``: every
+change leaves a row with the state before and after. All functions run inside the caller's transaction."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+from zlib import crc32
 
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q, QuerySet
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import corroborate
 from memory.channels import Channel, is_weaker
+from memory.db.locks import Lock, lock_until_commit
 from memory.memories import slots
 from memory.memories.consolidation import decay, fades, fold_text
 from memory.memories.scope import Scope, Speaker, kind_of
@@ -23,6 +25,14 @@ from memory.timing import is_dated
 Action = MemoryHistory.Action
 Status = Memory.Status
 
+STATUS_AFTER: Final = {
+    Action.PROMOTE: Status.ACTIVE,
+    Action.RESTORE: Status.ACTIVE,
+    Action.QUARANTINE: Status.CANDIDATE,
+    Action.SUPERSEDE: Status.SUPERSEDED,
+    Action.DEPRECATE: Status.DEPRECATED,
+    Action.INVALIDATE: Status.INVALID,
+}
 GIVEN_LEAST: Final = 0.51  # a disputed memory is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
 NOTHING: Final[Mapping[str, Any]] = {}
@@ -111,6 +121,22 @@ def current_confidence(memory: Memory, now: datetime) -> float:
     return decay(memory.confidence, (now - memory.last_updated) / timedelta(days=1))
 
 
+def draft_of(memory: Memory, **changes: Any) -> Draft:
+    """Return the memory as it would be written now, with changes of its ``text``, ``category`` and ``project``."""
+    text, category = changes.get("text", memory.text), changes.get("category", memory.category)
+    scope = scope_of(memory)._replace(project=changes.get("project", memory.project_id))
+    is_kept = (text, category) == (memory.text, memory.category)
+    found = slots.Slots(memory.slot, memory.other_slot) if is_kept else slots.find_slots(text, category)
+    return Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
+
+
+def lock_places(drafts: Iterable[Draft]) -> None:
+    """Keep others from writing there until the end of the transaction. Lock all at once, and before dimensions and
+    rows: taking some in one order, and others in another, would deadlock."""
+    places = {place.encode("utf-8", "replace") for draft in drafts for place in draft.places}
+    lock_until_commit(Lock.MEMORY, {crc32(place) - 2**31 for place in places})  # the range of Postgres's integers
+
+
 def find_same(scope: Scope, text: str) -> list[Memory]:
     """Return the memories with this text but for case, punctuation, emoji and intensifiers, the newest first,
     locked."""
@@ -178,17 +204,8 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
 def promote(memory: Memory, by: Change, *, confidence: float) -> None:
     """Activate a candidate, as said by the promoter."""
     _derive(memory, by)
-    change(
-        memory,
-        Action.PROMOTE,
-        by,
-        status=Status.ACTIVE,
-        channel=by.channel,
-        confidence=max(memory.confidence, confidence),
-        said_at=by.at,
-        last_updated=by.evident_at,
-        archived_at=None,
-    )
+    surer, at = max(memory.confidence, confidence), by.evident_at
+    _set_status(memory, Action.PROMOTE, by, channel=by.channel, confidence=surer, said_at=by.at, last_updated=at)
 
 
 def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
@@ -218,9 +235,7 @@ def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | No
     """Supersede a memory. ``new`` is None if its successor is not a memory; ``conflict`` is the one in which that was
     decided."""
     more = {} if conflict is None else {"conflict": conflict}
-    archived_at = timezone.now()
-    change(old, Action.SUPERSEDE, by, more=more, status=Status.SUPERSEDED, superseded_by=new, archived_at=archived_at)
-    _settle_disputes(old, by)
+    _set_status(old, Action.SUPERSEDE, by, more=more, superseded_by=new)
 
 
 def dispute(older: Memory, newer: Memory, by: Change) -> None:
@@ -252,13 +267,12 @@ def keep_beside(one: Memory, other: Memory, by: Change, *, is_proposal: bool = F
 
 
 def deprecate(memory: Memory, by: Change) -> None:
-    _archive(memory, Action.DEPRECATE, by, Status.DEPRECATED)
+    _set_status(memory, Action.DEPRECATE, by)
 
 
 def doubt(memory: Memory, by: Change) -> None:
     """Make it a candidate, as if nobody had vouched for it; the same source does not bring it back."""
-    change(memory, Action.QUARANTINE, by, status=Status.CANDIDATE, archived_at=None)
-    _settle_disputes(memory, by)
+    _set_status(memory, Action.QUARANTINE, by)
 
 
 def demote(memory: Memory, by: Change, text: str) -> None:
@@ -281,27 +295,25 @@ def demote(memory: Memory, by: Change, text: str) -> None:
 
 def invalidate(memory: Memory, by: Change) -> None:
     _derive(memory, by)  # the message that takes it back is about it, too
-    _archive(memory, Action.INVALIDATE, by, Status.INVALID)
+    _set_status(memory, Action.INVALIDATE, by)
 
 
 def restore(memory: Memory, by: Change, *, least: float = 0.0) -> None:
     """Make a memory active again, whatever had taken its place. ``least``: its confidence from now on, at least."""
-    change(
-        memory,
-        Action.RESTORE,
-        by,
-        status=Status.ACTIVE,
-        superseded_by=None,
-        merged_into=None,
-        archived_at=None,
-        confidence=max(memory.confidence, least),
-        last_updated=max(memory.last_updated, by.evident_at),
-    )
+    evident_at = max(memory.last_updated, by.evident_at)
+    _set_status(memory, Action.RESTORE, by, confidence=max(memory.confidence, least), last_updated=evident_at)
 
 
-def _archive(memory: Memory, action: str, by: Change, status: Memory.Status) -> None:
-    change(memory, action, by, status=status, superseded_by=None, merged_into=None, archived_at=timezone.now())
-    _settle_disputes(memory, by)
+def _set_status(
+    memory: Memory, action: Action, by: Change, *, more: Mapping[str, Any] | None = None, **changes: Any
+) -> None:
+    """Give a memory the status of the action. What only it disputed no longer is, if it holds no more."""
+    status = STATUS_AFTER[action]
+    archived_at = None if status in (Status.ACTIVE, Status.CANDIDATE) else timezone.now()
+    links = {"superseded_by": None, "merged_into": None, "archived_at": archived_at}
+    change(memory, action, by, more=more, **links | {"status": status} | changes)
+    if status != Status.ACTIVE:
+        _settle_disputes(memory, by)
 
 
 def _settle_disputes(gone: Memory, by: Change) -> None:
@@ -309,16 +321,16 @@ def _settle_disputes(gone: Memory, by: Change) -> None:
     beside = {(row.after or {})["beside"] for row in gone.history.filter(action=Action.DISPUTE)}
     rows = MemoryHistory.objects.filter(memory__in=beside, action=Action.DISPUTE, after__beside=gone.pk)
     for key in sorted(set(rows.values_list("memory", flat=True))):
-        _make_sure(Memory.objects.select_for_update().get(pk=key), {gone.pk}, by)
+        _restore_confidence(Memory.objects.select_for_update().get(pk=key), {gone.pk}, by)
 
 
 def reconcile(memories: Collection[Memory], by: Change) -> None:
     """Let the memories hold beside each other: their disputes with each other no longer count."""
     for memory in memories:
-        _make_sure(memory, {each.pk for each in memories}, by)
+        _restore_confidence(memory, {each.pk for each in memories}, by)
 
 
-def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
+def _restore_confidence(memory: Memory, settled: Collection[int], by: Change) -> None:
     """Restore the confidence from before these disputed it, unless another still does."""
     if memory.status != Status.ACTIVE:
         return

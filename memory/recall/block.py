@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from memory.english.claims.reader import read_claims
-from memory.english.claims.wording import claim_same, share_claim, share_slot, tells_other_value
+from memory.english.claims import claim_same, read_claims, share_slot, tells_other_value
 from memory.english.excerpts import CHARACTERS_PER_TOKEN, cut_around, make_harmless
 from memory.english.phrases import tell_fact
 from memory.types import NoteKey, NoteKind, StateRow, Style
@@ -207,10 +206,10 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
 
 def _value_beside(newest: ShownNote, older: ShownNote) -> str:
     """Return only the older note's value, as it was typed, if both claim one; otherwise its whole text."""
-    claims, text = read_claims(older.text), older.text.translate(_INSIDE_BRACKETS)
-    if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
+    claims, text = read_claims(older.text).values(), older.text.translate(_INSIDE_BRACKETS)
+    if len(claims) != 1 or (claim := next(iter(claims))).is_denied or not share_slot(newest.text, older.text):
         return text
-    found = list(re.finditer(rf"(?<!\w){re.escape(claims[0].value)}(?!\w)", text, re.IGNORECASE))
+    found = list(re.finditer(rf"(?<!\w){re.escape(claim.value)}(?!\w)", text, re.IGNORECASE))
     return found[-1][0] if found else text
 
 

@@ -16,9 +16,9 @@ from memory import bounds
 from memory.db.connections import Connection, connect, first_line, is_lost
 from memory.log_throttle import LogThrottle
 from memory.memories.scope import Scope
+from memory.search.found import Kind
 from memory.search.index import Index
 from memory.search.loading import TEXTS_MAX, Space, read_changed, read_index, read_spaces
-from memory.search.request import Kind
 
 logger = logging.getLogger(__name__)
 

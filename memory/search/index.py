@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.results import Found
+from memory.search.found import Found
 
 BLOCK: Final = 256  # vectors that are compared at a time: as floats they fit the processor's cache
 MOST: Final = 127  # of an 8-bit number

@@ -3,17 +3,15 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
-import snowballstemmer
+from memory.english.stems import stem
 
 # For a row ``said``, whose texts are folded. A: a user's own words; C: the model's answer; D: quotations in a message.
 LEXEMES: Final = """
     setweight(to_tsvector('english', own), CASE role WHEN 'user' THEN 'A'::"char" ELSE 'C' END)
         || setweight(to_tsvector('english', passed_on), 'D')
 """
-WORDS_KEPT: Final = 16_384
 STOP_WORDS: Final = frozenset(
     """a about above after again against all am an and any are as at be because been before being below between both
     but by can did do does doing don down during each few for from further had has have having he her here hers
@@ -41,7 +39,6 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_STEMMER: Final = snowballstemmer.stemmer("english")
 
 
 class _Folding(dict[int, str]):
@@ -86,13 +83,5 @@ def _read(text: str) -> Iterator[str]:
             yield token
 
 
-@lru_cache(maxsize=WORDS_KEPT)
 def _stem(word: str) -> tuple[str, ...]:
-    if word in STOP_WORDS:
-        return ()
-    if any(map(str.isdigit, word)):
-        return (word,)
-    stem: str = _STEMMER.stemWord(word)
-    # As later versions of the algorithm do: `added` is `add`.
-    is_short = len(stem) == 2 and stem[0] in "aeiou" and word[2:3] == stem[1]
-    return (stem + stem[1] if is_short else stem,)
+    return () if word in STOP_WORDS else (stem(word),)

@@ -9,11 +9,9 @@ import psycopg
 from memory.channels import Channel
 from memory.memories import consolidation
 from memory.memories.scope import Scope
-from memory.search.chance_likeness import Noise
+from memory.search.found import ChanceLikeness, Found, Kind
 from memory.search.index import Index, Row
 from memory.search.ranking import asks_only, tells_change
-from memory.search.request import Kind
-from memory.search.results import Found
 from memory.search.vectors.schema import write_vector
 
 TEXTS_MAX: Final = 20_000  # of a scope, the newest; older ones are found on request
@@ -92,14 +90,14 @@ class Space(NamedTuple):
     id: int
     name: str
     dimensions: int
-    noise: Noise
+    noise: ChanceLikeness
     is_current: bool
 
 
 def read_spaces(cursor: psycopg.Cursor[Any]) -> list[Space]:
     """Return the calibrated embedders, the current one first."""
     spaces = [
-        Space(key, name, dimensions, Noise(mean, deviation), is_current)
+        Space(key, name, dimensions, ChanceLikeness(mean, deviation), is_current)
         for key, name, dimensions, mean, deviation, is_current in cursor.execute(SPACES).fetchall()
     ]
     return sorted(spaces, key=lambda space: not space.is_current)

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from math import log, sqrt
 from typing import Final, NamedTuple
 
@@ -14,14 +13,12 @@ from numpy.typing import NDArray
 
 from memory.english.excerpts import find_content_words, states_ended
 from memory.english.telling import TEXTS_KEPT, keep_statements, split_sentences
-from memory.english.tokenizer import tokenise
 from memory.english.words import changing
 from memory.english.words import requests as english
+from memory.memories.consolidation import fold_text
 from memory.memories.scope import PERSONAL
-from memory.search.chance_likeness import Noise
+from memory.search.found import ChanceLikeness, Found, Kind
 from memory.search.index import Index, Query, Scores
-from memory.search.request import Kind
-from memory.search.results import Found
 from memory.types import Ended
 
 UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
@@ -46,9 +43,11 @@ _CHANGES: Final = re.compile(changing.DOUBTS)
 _LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
-_NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
+_NUMBER: Final = re.compile(r"[$€£.:,/+-]*\d[\dt.:,/-]*[z%]?")  # or a time
 
-FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the least share of words grows the same way
+FULL_TEXT: Final = ChanceLikeness(
+    0.05, 0.08
+)  # where there is no embedder, so that the least share of words grows the same way
 
 
 class Candidate(NamedTuple):
@@ -69,7 +68,7 @@ class Asked(NamedTuple):
 
     text: str
     query: Query
-    noise: Noise
+    noise: ChanceLikeness
     at: float
     conversation: int = 0
     need: float | None = None
@@ -87,7 +86,7 @@ class ForPrompt(NamedTuple):
     is_list: bool = False
 
 
-def least_likeness(noise: Noise, texts: int) -> float:
+def least_likeness(noise: ChanceLikeness, texts: int) -> float:
     """The likeness from which on a text hardly is as alike by chance. Of many chance likenesses the best one is larger,
     too: the expected maximum of N normal deviates is about sqrt(2 ln N) deviations above their mean."""
     return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))
@@ -299,16 +298,8 @@ def copy_key(text: str) -> tuple[str, ...]:
     """Return what is equal for texts that differ only in case, punctuation, emoji, intensifiers, a request to remember
     them, or numbers that belong to no name."""
     # A number behind a capital letter belongs to a name, whatever follows.
-    text = _NAMED_NUMBER.sub(r"\1_\2", _REMEMBER.sub("", text, count=1))
-    tokens = [token.text for token in tokenise(text)]
-    words = chain.from_iterable(map(_split_capitals, tokens))
-    return tuple(word for word in words if word not in english.INTENSIFIERS and not _NUMBER.fullmatch(word))
-
-
-def _split_capitals(token: str) -> Sequence[str]:
-    """Return the words that capitals have joined; a number that is joined belongs to the name before it."""
-    parts = token.split("_")
-    return [token] if any(map(_NUMBER.fullmatch, parts[1:])) else parts
+    folded = fold_text(_NAMED_NUMBER.sub(r"\1_\2", _REMEMBER.sub("", text, count=1)))
+    return tuple(word for word in folded.split() if not _NUMBER.fullmatch(word))
 
 
 def drop_ended(text: str, said_at: float, ended: Sequence[Ended]) -> str:

@@ -13,10 +13,10 @@ from memory.english.tokenizer import find_words
 from memory.memories.episodes import SHORT_MAX
 from memory.memories.scope import Scope
 from memory.metrics import Counter, Histogram, Samples, total
+from memory.search.found import FOREVER, Kind, cut_query
 from memory.search.held import Indexes
 from memory.search.index import Index, Vector
 from memory.search.ranking import ForPrompt, choose_for_prompt
-from memory.search.request import FOREVER, Kind, cut_query
 from memory.search.service import ask, embed_for
 
 logger = logging.getLogger(__name__)

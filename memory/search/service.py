@@ -15,12 +15,11 @@ from memory.llm.errors import LlmError
 from memory.memories.scope import Scope
 from memory.search import ranking
 from memory.search.encoder import adapter
+from memory.search.found import KINDS, Found, Types, cut_query
 from memory.search.index import Index, Query, Vector, lexeme_id
 from memory.search.lexemes import find_lexemes
 from memory.search.loading import TEXTS_MAX, Space, read_facts, read_index, read_older, read_spaces
 from memory.search.ranking import Asked
-from memory.search.request import KINDS, Types, cut_query
-from memory.search.results import Found
 from memory.search.vectors import builtin, embedders
 from memory.types import Ended, TripleIds
 

@@ -25,8 +25,7 @@ from memory.memories.scope import Scope, Speaker
 from memory.memories.store import current_confidence, visible_to
 from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.search.request import QUERY_CHARACTERS, Types
-from memory.search.results import answer_search
+from memory.search.found import QUERY_CHARACTERS, Types, answer_search
 from memory.search.service import search
 from proxy import runtime
 from proxy.access.caller import Caller

@@ -12,7 +12,7 @@ from django.conf import settings
 from memory import bounds, llm
 from memory.english.phrases import format_count, format_duration
 from memory.running.bootstrap import DAILY, SCHEDULE
-from memory.search.vectors.condition import read_condition
+from memory.search.vectors.embedders import read_condition
 from proxy.health.facts import COUNTED_MAX, DATABASE, NOTHING, RUNNING, SERVER, Facts, Needs
 
 # A pulse comes every 10 s, later on a busy machine (festinger_site/run/liveness_probe.py).

@@ -26,7 +26,7 @@ from memory.db.connections import fetch_rows, first_line, open_connection
 from memory.llm import call_log
 from memory.search.searcher import sum_searches
 from memory.search.vectors import builtin
-from memory.search.vectors.condition import CONDITION
+from memory.search.vectors.embedders import CONDITION
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy.access.scopes import VIA

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from memory import llm, metrics
 from memory.cache.state import Cache
 from memory.llm.client import Use
-from memory.search.vectors.condition import read_condition
+from memory.search.vectors.embedders import read_condition
 from memory.settings.registry import Tuning
 from proxy.health.facts import Facts, StoredFacts, describe_disk, find_newest_backup, share_stored
 from proxy.runtime import Runtime

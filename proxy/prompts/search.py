@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
-from memory.english.claims.wording import corrects
+from memory.english.claims import corrects
 from memory.english.excerpts import CUT, find_content_words, make_harmless, says_something
 from memory.english.statements.extractor import find_cues
 from memory.english.statements.modality import SpeechAct
@@ -28,8 +28,8 @@ from memory.recall.block import ShownNote, show_note
 from memory.recall.facts import find_asked_facts
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
+from memory.search.found import Found
 from memory.search.ranking import ForPrompt, asks_for_list
-from memory.search.results import Found
 from memory.search.searcher import LOAD_MS, UNHURRIED_MS
 from memory.secrets.redaction import mask_secrets
 from memory.types import NAMES, Message, NoteKey, TripleIds

@@ -17,15 +17,15 @@ from memory import llm
 from memory.channels import EXPLAINED_TRUST, Channel
 from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
-from memory.english.claims.oppositions import find_opposition
 from memory.english.excerpts import says_something
-from memory.memories import nearness, store
+from memory.english.opposites import find_opposition
+from memory.memories import comparing, store
+from memory.memories.comparing import find_rivals
 from memory.memories.consolidation import KNOWN_NEAR, says_same
-from memory.memories.contradicting import find_rivals, lock_places
 from memory.memories.episodes import cut_out
 from memory.memories.scope import Scope, Speaker
 from memory.memories.slots import find_slots
-from memory.memories.store import Change, Draft, Status
+from memory.memories.store import Change, Draft, Status, lock_places
 from memory.models import (
     Agent,
     Config,
@@ -245,7 +245,7 @@ def choose_groups(due: DueSpeaker) -> MessageGroups:
     behind = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row__in=told)
     remembered = set(behind.values_list("row", flat=True))
     new = [key for key in told if key > due.after and key not in remembered][:NEW_MAX]
-    near = nearness.find_near_episodes(nearness.load_vectors("episode", new), told, RELATED)
+    near = comparing.find_near_episodes(comparing.load_vectors("episode", new), told, RELATED)
     groups = [sorted(group, reverse=True)[:GROUP_MAX] for group in connect(pair for pair in near if len({*pair}) == 2)]
     chosen: MessageGroups = []
     room = PROMPT_MAX
@@ -280,7 +280,7 @@ def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | 
     if store.find_same(draft.scope, draft.text):
         return None
     seen = store.visible_to(draft.scope)
-    near = seen.filter(pk__in=nearness.find_near_memories(seen, vector, KNOWN_NEAR) if any(vector) else [])
+    near = seen.filter(pk__in=comparing.find_near_memories(seen, vector, KNOWN_NEAR) if any(vector) else [])
     is_opposed = False
     for memory in near.defer("lexemes"):
         if says_same(draft.text, memory.text) or find_opposition(draft.text, memory.text) is None:

@@ -71,7 +71,7 @@ def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
     first: dict[tuple[str, ...], int] = {}
     pairs = []
     for memory in memories:
-        words = tuple(word.base or word.form for word in rules.read_words(memory.text))
+        words = rules.read_words(memory.text)
         if (earlier := first.setdefault(words, memory.pk)) != memory.pk:
             pairs.append((earlier, memory.pk))
     return pairs

@@ -18,11 +18,11 @@ from django.utils import timezone
 from memory import llm
 from memory.channels import STRONGEST_FIRST, Channel
 from memory.db.transactions import run_transaction
-from memory.english.claims.oppositions import Opposition, find_opposition
+from memory.english.opposites import Opposition, find_opposition
 from memory.english.phrases import format_count
+from memory.memories import comparing, merging, store
 from memory.memories import consolidation as rules
-from memory.memories import merging, nearness, store
-from memory.memories.contradicting import find_contradiction
+from memory.memories.comparing import find_contradiction
 from memory.memories.store import Change
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
 from memory.search.vectors import queue, schema
@@ -144,11 +144,11 @@ class Night:
 
     def add_evidence(self, project: int | None) -> None:
         memories = {memory.pk: memory for memory in inventory.find_memories().filter(project=project)}
-        vectors = nearness.load_vectors("memory", list(memories))
+        vectors = comparing.load_vectors("memory", list(memories))
         since = min(memory.last_updated for memory in memories.values())
         found: dict[int, dict[int, datetime]] = defaultdict(dict)
         for episodes in inventory.in_chunks(inventory.find_own_words(project, since)):
-            near = nearness.find_near_episodes(vectors, list(episodes), rules.EVIDENCE_NEAR)
+            near = comparing.find_near_episodes(vectors, list(episodes), rules.EVIDENCE_NEAR)
             pairs = [
                 (memories[key], episodes[said])
                 for key, said in near
@@ -174,7 +174,7 @@ class Night:
         """Compare memories that could be duplicates: those of one project and category and, if personal, of one
         speaker."""
         if self.is_comparing:
-            pairs = nearness.find_near_pairs(list(group), rules.NEAR)
+            pairs = comparing.find_near_pairs(list(group), rules.NEAR)
         else:
             pairs = inventory.find_same_words(group.values())
         same: list[tuple[int, int]] = []

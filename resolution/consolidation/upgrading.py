@@ -15,7 +15,7 @@ from memory.channels import Channel
 from memory.db.connections import first_line, raise_if_away
 from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
-from memory.english.claims.stems import content_stems
+from memory.english.stems import content_stems
 from memory.memories import store
 from memory.memories.explicit import TEXT_MAX, iter_sentences, read_memories
 from memory.memories.store import Action, Change

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from memory.channels import SURE, Channel
 from memory.db.transactions import in_transaction
 from memory.memories import store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory
 from resolution.actors import Actor

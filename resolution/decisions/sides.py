@@ -10,15 +10,13 @@ from django.utils import timezone
 
 from memory.channels import Channel
 from memory.db.transactions import GraphChanged
-from memory.english.claims.claim import same_value
-from memory.english.claims.reader import read_claims
+from memory.english.claims import read_claims, same_value
 from memory.graph import store as graph
 from memory.graph.store import Assertion
 from memory.memories import merging, project_state
 from memory.memories import store as memories
 from memory.memories.consolidation import states_same
-from memory.memories.contradicting import draft_of, lock_places
-from memory.memories.store import Change
+from memory.memories.store import Change, draft_of, lock_places
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.types import TripleIds
 from resolution import rulings
@@ -126,7 +124,7 @@ class DisputedRow:
         if isinstance(self.row, Claim):
             return "" if self.row.is_retraction else str(self.row.incoming_parent)
         if isinstance(self.row, Memory):
-            return next((claim.value for claim in read_claims(self.row.text) if not claim.is_denied), "")
+            return next((claim.value for claim in read_claims(self.row.text).values() if not claim.is_denied), "")
         return self.row.value if isinstance(self.row, ProjectState) else ""
 
     @property

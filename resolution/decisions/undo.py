@@ -15,7 +15,7 @@ from memory.english.phrases import format_fact
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
-from memory.memories.contradicting import draft_of, lock_places
+from memory.memories.store import draft_of, lock_places
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
 from memory.types import TripleIds
 from resolution import rulings

@@ -101,7 +101,7 @@ def tell_memory(memory: Memory) -> StoryLine:
         memory.text,
         ending=ENDINGS.get(Memory.Status(memory.status), ""),
         slot=slot,
-        value=" ".join(word.base or word.form for word in read_words(memory.text)) if slot else "",
+        value=" ".join(read_words(memory.text)) if slot else "",
         owner=owner,
         speaker=memory.agent,
         channel=memory.channel,

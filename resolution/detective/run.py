@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import llm
-from memory.memories import nearness
+from memory.memories import comparing
 from memory.memories.consolidation import NEAR
 from memory.models import Config, LanguageModel, LlmCall, Project
 from memory.search.vectors import schema
@@ -153,7 +153,7 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():
         return []
-    pairs = nearness.find_near_pairs(list(memories), NEAR)
+    pairs = comparing.find_near_pairs(list(memories), NEAR)
     return [(memories[one], memories[other]) for one, other in pairs]
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.excerpts import find_content_words, make_harmless
+from memory.english.stems import content_stems, stem, words_of
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.english.claims.stems import content_stems, words_of
+from memory.english.stems import content_stems, words_of
 from memory.memories.consolidation import is_question
 from memory.memories.explicit import keep_private
 from memory.secrets.redaction import mask_secrets

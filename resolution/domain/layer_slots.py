@@ -11,13 +11,14 @@ and key or by the key alone (``The lateral support material is PEEK.``).
 
 from typing import Final
 
-from memory.english.claims import reader
-from memory.english.claims.claim import join_words, list_numbers, normalise, words_in
-from memory.english.claims.stems import content_stems
+from memory.english import claims as reader
+from memory.english.claims import join_words, normalise, words_in
+from memory.english.opposites import list_numbers
+from memory.english.stems import content_stems
 from memory.memories.scope import PERSONAL, kind_of
 from memory.memories.slots import read_slot
 
-VERSION: Final = 6  # of these rules: slots found by a lower version are computed again
+VERSION: Final = 7  # of these rules: slots found by a lower version are computed again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about
 BY_KEY: Final = "="  # prefix of keys by which memories meet a state: nothing else is met by its key alone
 
@@ -67,7 +68,7 @@ def read_claims(project: str, text: str) -> dict[str, str]:
     """Return the values that a sentence claims for facts and states, by the keys by which it meets them. Empty for
     nearly all sentences."""
     claims: dict[str, str] = {}
-    for claim in reader.read_claims(text):
+    for claim in reader.read_claims(text).values():
         if not claim.is_denied:
             in_any, here = (meeting_key(slug, claim.subject, claim.relation) for slug in ("", project))
             claims |= dict.fromkeys((in_any, here, _by_key(here)), claim.value)

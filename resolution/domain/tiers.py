@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from memory.english.claims.claim import Claim, exclude_each_other
-from memory.english.claims.oppositions import OPPOSED, Opposition
-from memory.english.claims.reader import read_measure, tells_of_state
-from memory.english.claims.stems import content_stems
+from memory.english.claims import exclude_each_other, join_words
+from memory.english.opposites import OPPOSED, Opposition, count_negations, list_numbers
+from memory.english.stems import content_stems
 from memory.english.words import changing
+from memory.english.words import claims as english
 from memory.memories.consolidation import find_contradiction
 from memory.memories.slots import Slots
 from resolution.domain.detective_prompt import Finding
@@ -27,6 +27,10 @@ WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
 _SAYS_CHANGE: Final = re.compile(changing.SAYS_CHANGE, re.IGNORECASE)
+_NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
+_COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
+_STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
+_PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
 _SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
 
 
@@ -112,17 +116,33 @@ def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
     """Return a finding if both lines say the same about the same thing with different numbers, True if that is in
     doubt, else False."""
     first, second = (_read_measure(line) for line in (older, newer))
-    if first is None or second is None or first.slot != second.slot:
-        return False
-    if not exclude_each_other(first.value, second.value):
+    if first is None or second is None or first[0] != second[0] or not exclude_each_other(first[1], second[1]):
         return False
     if any(_SAYS_ROUGHLY.search(line.text) for line in (older, newer)):
         return True
     return _ask("numbers", older, newer)
 
 
-def _read_measure(line: StoryLine) -> Claim | None:
-    return read_measure(_SAYS_CHANGE.sub(" ", line.text))
+def _read_measure(line: StoryLine) -> tuple[str, str] | None:
+    """Return what a line says of how something is: the stems of its words but for numerals, the same for lines that
+    differ only in these, and its words behind the verb. None if it has no number, describes no lasting state, or denies
+    it."""
+    text = _SAYS_CHANGE.sub(" ", line.text)
+    found = _find_state(text)
+    rest = text[found.end() :].strip(" .") if found is not None else ""
+    if found is None or not list_numbers(rest) or count_negations(text):
+        return None
+    verb = "" if found.re is _COPULA else found[0]
+    subject, relation = content_stems(text[: found.start()]), content_stems(_NUMERAL.sub(" ", f"{verb} {rest}"))
+    return (join_words({*subject, *relation}), rest) if subject else None
+
+
+def _find_state(text: str) -> re.Match[str] | None:
+    """Return the verb with which a sentence says how something is, and not how it once was. `Limit` and `cap` are nouns
+    as well if a form of to be or to have follows."""
+    past = _PAST.search(text)
+    end = past.start() if past is not None else len(text)
+    return _COPULA.search(text, 1, end) or _STATE.search(text, 1, end)
 
 
 def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
@@ -131,8 +151,8 @@ def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]
     for line in lines:
         if not line.is_active:
             continue
-        if (claim := _read_measure(line)) is not None:
-            alike[line.owner, claim.slot].append(line)
+        if (measure := _read_measure(line)) is not None:
+            alike[line.owner, measure[0]].append(line)
         if words := [word for word in content_stems(_SAYS_CHANGE.sub(" ", line.text)) if word not in OPPOSED]:
             alike[line.owner, frozenset(Counter(words).items())].append(line)
     pairs = []
@@ -153,7 +173,7 @@ def judge_opposition(older: StoryLine, newer: StoryLine) -> Finding | bool:
     sign = find_contradiction(older.text, newer.text, "", (Slots(), Slots()))
     if sign not in (Opposition.NEGATION, Opposition.ANTONYM):
         return sign is not None
-    if not all(tells_of_state(line.text) for line in (older, newer)):
+    if any(_find_state(line.text) is None for line in (older, newer)):
         return False
     alone, beside = (Counter(content_stems(line.text)) for line in (older, newer))
     differing = (alone - beside).total(), (beside - alone).total()

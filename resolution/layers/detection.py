@@ -10,9 +10,9 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memory.db.connections import fetch_rows
-from memory.english.claims.claim import are_different, same_value, words_in
+from memory.english.claims import are_different, same_value, words_in
 from memory.english.phrases import format_fact
-from memory.memories.contradicting import are_rivals, find_contradiction
+from memory.memories.comparing import are_rivals, find_contradiction
 from memory.models import Edge, Memory, ProjectState
 from resolution.domain.layer_slots import (
     BY_KEY,
@@ -26,6 +26,7 @@ from resolution.domain.layer_slots import (
     state_keys,
 )
 from resolution.layers.conflicts import (
+    TEXT_MAX,
     Member,
     MemberKind,
     close_moot,
@@ -34,7 +35,7 @@ from resolution.layers.conflicts import (
     open_conflict,
     settle_moot,
 )
-from resolution.models import Conflict, LayerSlot
+from resolution.models import Conflict, ConflictMember, LayerSlot
 
 READ_FACTS: Final = """
     SELECT edge_id, concept.token, parent.token, dim.token, is_isa, agent, channel FROM urd
@@ -166,7 +167,7 @@ def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[
             if pairs := list(_find_pairs([*own, *known.get(key, ())])):
                 found[key] = _open(project, pairs)
             elif facts is None:
-                close_agreed(_find_open_of(own))
+                close_changed(_find_open_of(own))
     return found
 
 
@@ -183,6 +184,25 @@ def close_agreed(conflict_ids: Collection[int]) -> None:
     rows = Conflict.objects.filter(pk__in=conflict_ids, question="", status=Conflict.Status.OPEN)
     rows = rows.exclude(tier=Conflict.Tier.MODEL)
     close_moot([conflict.pk for conflict in rows.order_by("pk") if not disagree(conflict)])
+
+
+def close_changed(conflict_ids: Collection[int]) -> None:
+    """Like ``close_agreed``, but only if a member was changed or went. What only newer rules no longer find stays open,
+    and the desk says so."""
+    said: dict[int, set[tuple[str, int, str]]] = defaultdict(set)
+    kinds = (MemberKind.MEMORY, MemberKind.PROJECT_STATE, MemberKind.EDGE)
+    members = ConflictMember.objects.filter(conflict__in=conflict_ids, kind__in=kinds)
+    for conflict_id, kind, object_id, text in members.values_list("conflict", "kind", "object_id", "text"):
+        said[conflict_id].add((kind, object_id, text))
+    ids = [[object_id for one in said.values() for kind, object_id, _ in one if kind == wanted] for wanted in kinds]
+    memories = Memory.objects.filter(pk__in=ids[0], status=Memory.Status.ACTIVE).values_list("pk", "text")
+    states = ProjectState.objects.filter(pk__in=ids[1], status=ProjectState.Status.ACTIVE)
+    facts = (as_row(*row).member for row in fetch_rows(f"{READ_FACTS} AND edge_id = ANY(%s)", [ids[2]]))
+    now = {(str(MemberKind.MEMORY), key, text[:TEXT_MAX]) for key, text in memories}
+    for key, *state in states.values_list("pk", "category", "key", "value"):
+        now.add((str(MemberKind.PROJECT_STATE), key, _tell_state(*state)[:TEXT_MAX]))
+    now |= {(str(MemberKind.EDGE), fact.object_id, fact.text[:TEXT_MAX]) for fact in facts}
+    close_agreed([conflict_id for conflict_id, one in said.items() if not one <= now])
 
 
 def disagree(conflict: Conflict) -> bool:
@@ -242,7 +262,7 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
     higher layer: other slots may hold everybody's memories."""
     found: dict[str, list[LayerSide]] = defaultdict(list)
     for words, row_id, category, name, value, actor, slug in fetch_rows(STATES, [list(keys)]):
-        member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
+        member = Member(MemberKind.PROJECT_STATE, row_id, _tell_state(category, name, value), [(actor, "operator")])
         slot = state_key(slug, category, name), {"project": slug, "category": category, "key": name}
         found[words].append(LayerSide(member, value, slug, slot=slot))
     if not (met := [key for key in keys if key in found or facts.get(key)]):
@@ -253,6 +273,10 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
         side = (text, slug or "", category) if says is None else (says, slug or "")
         found[words].append(LayerSide(member, *side))
     return found
+
+
+def _tell_state(category: str, key: str, value: str) -> str:
+    return f"{category}.{key} = {value}"
 
 
 def _open(project: str, pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from memory.english.claims.stems import stem, words_of
+from memory.english.stems import stem, words_of
 from memory.memories import store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.scope import kind_of
 from memory.memories.store import Change
 from memory.models import Memory

@@ -13,7 +13,7 @@ from memory.channels import Channel
 from memory.db.connections import chunks, fetch_rows
 from memory.db.transactions import in_transaction
 from memory.memories import slots, store
-from memory.memories.contradicting import are_rivals
+from memory.memories.comparing import are_rivals
 from memory.memories.scope import PERSONAL
 from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory, ProjectState
@@ -21,7 +21,7 @@ from resolution.domain.layer_slots import BY_KEY, VERSION, meeting_key, memory_k
 from resolution.layers import detection
 from resolution.layers.conflicts import MemberKind, find_open, settle_moot
 from resolution.layers.detection import LayerSide, contradict
-from resolution.layers.memories import are_in_one, drop_settled, open_between, settle_memories
+from resolution.layers.memories import are_in_one, drop_settled, open_between
 from resolution.models import Conflict, ConflictMember, LayerSlot
 
 ACTOR: Final = "sweep"
@@ -52,11 +52,19 @@ GROUPS: Final = """
 """
 
 
+def has_old_slots() -> bool:
+    """True if older rules found slots of memories: what is said of the same now would not meet them."""
+    return _find_old().exists()
+
+
+def _find_old() -> QuerySet[Memory]:
+    return Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
+
+
 def find_slots_again() -> int:
     """Recompute slots of memories that older rules found. Returns how many memories have another slot now."""
     changed = 0
-    active = Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
-    while batch := list(active.order_by("pk")[:BATCH]):
+    while batch := list(_find_old().order_by("pk")[:BATCH]):
         same = []
         for memory in batch:
             found = slots.find_slots(memory.text, memory.category)
@@ -71,11 +79,11 @@ def find_slots_again() -> int:
 
 @in_transaction
 def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
+    """Put a memory in another slot; later steps of the sweep find what it contradicts there."""
     memory = Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
     by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=BETTER_RULES)
     store.change(memory, store.Action.EDIT, by, slot=found.slot, other_slot=found.other, slot_version=slots.VERSION)
-    detection.detect_memory(memory)
-    settle_memories([memory.pk])
+    LayerSlot.objects.filter(kind=LayerSlot.Kind.MEMORY, object_id=memory.pk).delete()
 
 
 def note_slots_again() -> None:
@@ -182,8 +190,8 @@ def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
 
 
 def settle_open_ones() -> None:
-    """Close open conflicts with too few current members or whose members agree by now, and reopen closed ones that have
-    an open claim."""
+    """Close open conflicts with too few current members, or whose members were changed and agree by now, and reopen
+    closed ones that have an open claim."""
     fetch_rows(REOPEN)
     open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Conflict.Kind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
@@ -193,4 +201,4 @@ def settle_open_ones() -> None:
             by_kind[kind].append(object_id)
         for kind, ids in by_kind.items():
             settle_moot(kind, ids)
-            detection.close_agreed(find_open(kind, ids))
+            detection.close_changed(find_open(kind, ids))

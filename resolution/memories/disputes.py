@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memory.channels import is_weaker
 from memory.memories import store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.scope import Speaker
 from memory.memories.store import Change
 from memory.models import Memory

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from memory.db.transactions import in_transaction
 from memory.memories import store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.store import Status
 from memory.models import Memory, Project
 from resolution.actors import Actor

@@ -11,9 +11,8 @@ from memory.attribution.client_names import voice_of
 from memory.channels import Channel, is_weaker
 from memory.db.transactions import Parameters, run_transaction
 from memory.memories import store
-from memory.memories.contradicting import draft_of, lock_places
 from memory.memories.scope import PERSONAL
-from memory.memories.store import Change, Status
+from memory.memories.store import Change, Status, draft_of, lock_places
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from resolution.actors import Actor
 from resolution.domain.layer_slots import memory_keys

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.db.connections import chunks
 from memory.graph.placement import Differences
 from memory.memories import import_rows, project_state, slots, store
-from memory.memories.contradicting import find_rivals
+from memory.memories.comparing import find_rivals
 from memory.memories.explicit import categorise
 from memory.memories.import_rows import EpisodeCopy
 from memory.memories.scope import Scope, Speaker

@@ -14,6 +14,7 @@ from memory.templatetags.times import ago
 from resolution.decisions.conflicts import describe_seen
 from resolution.decisions.sides import DisputedRow, read_rows
 from resolution.intake.in_the_way import in_the_way
+from resolution.layers.detection import disagree
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 from resolution.views.conflict_detail import DECISIONS_MAX, DecisionInWords, TimelineEntry
 from resolution.views.conflict_list import ConflictRow
@@ -66,8 +67,9 @@ class MemberInWords:
 
 @dataclass(frozen=True, slots=True)
 class WholeConflict:
-    """A conflict in the list or on its page; only the page has ``story`` and ``decided``. For a conflict of facts,
-    ``claim`` is the claim to be decided first, with the fact it disputes."""
+    """A conflict in the list or on its page; only the page has ``story``, ``decided`` and ``is_found``, which is False
+    if the rules of today would not open it. For a conflict of facts, ``claim`` is the claim to be decided first, with
+    the fact it disputes."""
 
     conflict: Conflict
     members: Sequence[MemberInWords]
@@ -75,6 +77,7 @@ class WholeConflict:
     claim: ConflictRow | None = None
     story: Sequence[TimelineEntry] = ()
     decided: Sequence[DecisionInWords] = ()
+    is_found: bool = True
 
     @property
     def title(self) -> str:
@@ -147,7 +150,16 @@ def read_conflict(conflict: Conflict) -> WholeConflict:
     decided = [
         DecisionInWords(row, describe_decision(row.kind, row.arguments, row.claim)) for row in decisions[:DECISIONS_MAX]
     ]
-    return _describe(conflict, rows, quotes=_find_quotes(rows), story=_tell_story(rows), decided=decided)
+    is_by_rules = not conflict.question and conflict.tier != Conflict.Tier.MODEL
+    is_open = conflict.status == Conflict.Status.OPEN and not any(one.waits for one in rows)
+    return _describe(
+        conflict,
+        rows,
+        quotes=_find_quotes(rows),
+        story=_tell_story(rows),
+        decided=decided,
+        is_found=not (is_by_rules and is_open) or disagree(conflict),
+    )
 
 
 def unseal(seal: str) -> tuple[int, str] | None:

@@ -12,8 +12,8 @@ import pytest
 from memory.memories.scope import Scope
 from memory.recall.block import OPENING, render_block
 from memory.recall.notes import CAME_WITH
+from memory.search.found import Found
 from memory.search.ranking import ForPrompt
-from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.types import NoteKey, NoteState, StateRow
 from proxy.formats import FORMATS

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory.channels import Channel
-from memory.english.claims.stems import words_of
+from memory.english.stems import words_of
 from memory.memories import store
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Episode, GivenNote, Memory, MemoryHistory, MemoryLineage, Project

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memory.english.claims.claim import same_value
+from memory.english.claims import same_value
 from memory.memories.scope import Scope, Speaker
 from memory.models import Edge, Memory, Project, ProjectState
 from resolution.decisions import DecisionError, claims, conflicts

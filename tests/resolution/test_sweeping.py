@@ -9,11 +9,13 @@ from django.core.management import call_command
 from memory.memories import slots
 from memory.models import Edge, Memory, Project, ProjectState, Soas
 from memory.running import bootstrap
+from resolution import tasks
 from resolution.consolidation.sweep import sweep_conflicts
 from resolution.decisions import conflicts
 from resolution.domain import layer_slots
 from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict, LayerSlot, Run
+from resolution.views.conflict_members import read_conflict
 from tests.arrange import OPERATOR, say
 
 pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
@@ -74,14 +76,28 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
 
     assert [change.action for change in Memory.objects.order_by("pk")[0].history.order_by("id")] == ["edit", "dispute"]
     named.refresh_from_db()
-    assert (named.slot, named.slot_version) == ("nam server staging", slots.VERSION)
+    assert (named.slot, named.slot_version) == ("name server stage", slots.VERSION)
     assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
-        "nam server staging",
-        "= nam server staging",
+        "name server stage",
+        "= name server stage",
     }
     monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
     sweep()
     assert set(LayerSlot.objects.values_list("version", flat=True)) == {layer_slots.VERSION + 1}
+
+
+def test_slots_of_older_rules_are_found_again_within_a_minute(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(tasks, "wake", sent.append)
+    remembered("The user prefers rebase workflow.", slot="workflow of old", slot_version=slots.VERSION - 1)
+
+    tasks.resolve_due()
+    assert sent == [tasks.sweep_conflicts]
+    sweep()
+    tasks.resolve_due()
+    assert sent == [tasks.sweep_conflicts]
 
 
 def test_what_agrees_by_now_is_closed(project: Project) -> None:
@@ -95,6 +111,26 @@ def test_what_agrees_by_now_is_closed(project: Project) -> None:
     assert sweep() == {"closed": 2}
     assert not ProjectState.objects.filter(is_disputed=True).exists()
     assert not Memory.objects.filter(is_disputed=True, status="active").exists()
+
+
+def test_what_the_rules_no_longer_find_stays_open_and_says_so(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled(project, "mount_support_material", "GF-PTFE")
+    remembered("The mount support material is PEEK.", category="project", project=project)
+    remembered("The user prefers rebase workflow.")
+    remembered("The user prefers merge workflow.")
+    assert sweep() == {"opened": 2}
+    assert all(read_conflict(conflict).is_found for conflict in Conflict.objects.all())
+
+    monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
+    monkeypatch.setattr(slots, "VERSION", slots.VERSION + 1)
+    monkeypatch.setattr(slots, "find_slots", lambda text, category: slots.NO_SLOTS)
+    monkeypatch.setattr("resolution.layers.sweeping.memory_keys", lambda *memory: set())
+
+    assert sweep() == {"slots": 3}
+    assert open_ones() == [KINDS.CROSS_LAYER, KINDS.MEMORY_SLOT]
+    assert not any(read_conflict(conflict).is_found for conflict in Conflict.objects.all())
 
 
 def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Project) -> None:

@@ -14,7 +14,7 @@ from memory.memories import store
 from memory.memories.scope import Scope, Speaker
 from memory.models import Config, Episode, Memory, MemoryHistory, Project, Source
 from memory.running import bootstrap
-from memory.search.results import Found
+from memory.search.found import Found
 from memory.timing import undate
 from memory.types import TripleIds
 from resolution.actors import Actor

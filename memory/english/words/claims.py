@@ -3,11 +3,6 @@
 from memory.english.function_words import split_words
 from memory.english.words.modality import MAYBE
 
-# What a person or a team does with a thing.
-DONE_BY = (
-    r"owned|maintained|run|led|managed|operated|hosted|handled|reviewed|supported|sponsored|administered|headed|chaired"
-)
-DONE_BY_ONE = frozenset({"owned", "led", "headed", "chaired"})  # each has one at a time
 CHOSE = r"chose|picked|(?:decided|agreed|settled) on|(?:switched|moved) to"
 # These join the words of a subject.
 JOINING = split_words("of the for in on at to our my a")
@@ -32,7 +27,3 @@ PAST = (
     r"|finished|started|ended|stopped|crashed|met|talked|discussed|reported|found|took|went|came"
     r"|broke|ran|fell|said|saw|got|made|gave"
 )
-# These open a sentence, or say since when it is true, and are not part of what it says.
-DISCOURSE = split_words("now currently actually meanwhile today still already btw correction also just well so ok oh")
-# The subject of a sentence comes before these, what it is comes after.
-BE = split_words("is are was were will be isn't aren't")

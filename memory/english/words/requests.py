@@ -75,8 +75,6 @@ TELLING = (
         " remember allergic vegetarian vegan"
     )
 )
-# Words that make a statement stronger or weaker, and say nothing else.
-INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")
 # Questions that a list answers; words only, in lower case.
 _EVERYTHING = r"(?:what|(?:please )?tell me what|all|everything) (?:do |else do )?(?:you |u )?"
 LISTS = {

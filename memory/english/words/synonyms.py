@@ -11,7 +11,7 @@ SYNONYMS = tuple(
         "photo/photograph bike/bicycle tv/television fridge/refrigerator mum/mom/mother dad/father kid/child "
         "vacation/holiday usually/normally/typically/generally occupation/profession "
         "db/database repo/repository config/configuration app/application docs/documentation use/utilise/utilize "
-        "require/need sick/ill choose/select tidy/neat rapid/fast/quick daily/everyday silent/quiet "
+        "require/need call/name sick/ill choose/select tidy/neat rapid/fast/quick daily/everyday silent/quiet "
         "favourite/favorite colour/color neighbour/neighbor behaviour/behavior centre/center organise/organize "
         "analyse/analyze optimise/optimize licence/license theatre/theater programme/program grey/gray"
     )
@@ -26,5 +26,3 @@ SAME_NAMES = tuple(
 )
 # In a sentence without a negation these only say that it is true, or true at present.
 FILLERS = split_words("really actually definitely truly also currently now presently")
-# Verbs after which `to` only leads to the next verb: `likes to hike`, `likes hiking`.
-BEFORE_INFINITIVES = split_words("like enjoy hate love prefer start begin continue")

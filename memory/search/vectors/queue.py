@@ -21,7 +21,7 @@ from memory.llm.errors import LlmError, Misconfigured, Unavailable
 from memory.memories.episodes import SHORT_MAX, cut_out
 from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
 from memory.search.vectors import embedders, schema
-from memory.search.vectors.calibration import BUILTIN_NOISE, measure_noise
+from memory.search.vectors.embedders import BUILTIN_NOISE, measure_noise
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.admin.base import Page, address, limit_selection
 from memory.english.phrases import format_count
 from memory.memories import store
-from memory.memories.contradicting import find_contradiction
+from memory.memories.comparing import find_contradiction
 from memory.models import Memory, MemoryHistory, Project
 from memory.types import whole_number
 from resolution.actors import Actor

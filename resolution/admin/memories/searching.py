@@ -14,8 +14,7 @@ from memory.admin.base import link
 from memory.graph.statement import PERSON_MAX
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Episode, Memory, Project, Soas
-from memory.search.request import QUERY_CHARACTERS, Types
-from memory.search.results import Found, answer_search
+from memory.search.found import QUERY_CHARACTERS, Found, Types, answer_search
 from memory.search.service import search
 from memory.templatetags.times import ago
 from memory.timing import is_dated

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from memory.english.claims import read_claims
 from memory.english.statements.extractor import find_cues
 from memory.english.tokenizer import find_words, tokenise
 from memory.graph.fact_syntax import FactMistake, parse_fact
@@ -74,6 +75,7 @@ _CUES = (
     "a y called z ", "i think x is a y ", "not sure ", "said ", "; x is a y", "`x` ", "x is a y and ", " are ys",
 )  # fmt: skip
 
+_CLAIMS = ("1", "1" * 60 + " ", "x1 ", "the a is ", "now ", "the a/", "A ", "a is 1. ", "not a but ", "really ")
 _FACTS = (
     "a is a b" + 500 * " ", "a is a b in context of" + 500 * " ", "a is a ", "a is a b [", "[x] ", "a ", ". ",
     "a" + 500 * " ", "in context of ", "a is a b\n", "runs on ",
@@ -85,5 +87,6 @@ READERS = {
     "find_words": Hostile(find_words, _TOKENS),
     "mask_secrets": Hostile(mask_secrets, _SECRETS),
     "sentences_naming": Hostile(lambda text: sentences_naming(text, ["zorblat", "a"]), _SENTENCES),
+    "read_claims": Hostile(read_claims.__wrapped__, _CLAIMS, ending="?"),
     "find_cues": Hostile(lambda text: find_cues(text, vocabulary=NoWords()), _CUES, ending=" x is a y"),
 }

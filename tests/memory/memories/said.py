@@ -11,8 +11,8 @@ from django.db.models import Value
 
 from memory.memories.scope import Scope, Speaker
 from memory.models import Episode, Memory
+from memory.search.found import Found
 from memory.search.ranking import choose_for_prompt
-from memory.search.results import Found
 from memory.search.service import open_cursor, prepare
 
 ANN = Scope(Speaker("agent-zero", "ann"))

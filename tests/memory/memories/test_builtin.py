@@ -13,7 +13,7 @@ from django.db import connection
 
 from memory.cache.state import Cache
 from memory.db.connections import fetch_rows
-from memory.memories import nearness
+from memory.memories import comparing
 from memory.memories.consolidation import NEAR
 from memory.models import Embedder, PendingEmbedding
 from memory.search.encoder import EncoderUnavailable, model_file, weights
@@ -23,9 +23,7 @@ from memory.search.loading import Space
 from memory.search.searcher import Searcher
 from memory.search.service import search
 from memory.search.vectors import builtin, queue, schema
-from memory.search.vectors.calibration import BUILTIN_NOISE, measure_noise
-from memory.search.vectors.condition import CONDITION, read_condition
-from memory.search.vectors.embedders import BUILTIN
+from memory.search.vectors.embedders import BUILTIN, BUILTIN_NOISE, CONDITION, measure_noise, read_condition
 from tests.memory.memories.said import ANN, said
 from tests.memory.memories.test_consolidation_rules import PAIRS
 from tests.waiting import eventually, eventually_here
@@ -74,7 +72,7 @@ def test_most_paraphrases_are_near() -> None:
 
 
 def test_where_no_embedder_is_calibrated_nothing_is_near(db: None) -> None:
-    assert nearness.find_least(NEAR) == inf
+    assert comparing.find_least(NEAR) == inf
 
 
 # --- in a process ---

@@ -129,6 +129,7 @@ def test_synonyms_belong_to_one_group_each() -> None:
         ("The team has 2 cats.", "The team has 3 cats.", "project", "number"),
         ("A build takes 5 minutes.", "A build now takes 8 minutes.", "project", "number"),
         ("The plan costs $5.", "The plan costs $6.", "project", "number"),
+        ("The plan costs $5,000.", "The plan costs $5000.", "project", None),
         ("The build server has 32 GB of memory.", "The server has 16 GB of memory.", "project", None),
         ("Room 5 has 8 chairs.", "Room 6 has 9 chairs.", "project", None),
         ("Room 5 needs paint.", "Room 6 needs paint.", "project", None),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.english.claims.oppositions import Opposition, find_opposition
+from memory.english.opposites import Opposition, find_opposition
 from memory.memories.slots import Slots, contradicts, find_slots, find_value, meet
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
@@ -33,12 +33,12 @@ PREFERENCES = st.one_of(
         ("I'm a morning person.", "identity", ("", "")),
         ("I have a PhD in physics.", "identity", ("credentials", "")),
         ("The user grew up in Accra.", "identity", ("background", "")),
-        ("My name is Sam.", "identity", ("nam", "")),
-        ("The user's name is Sam.", "identity", ("nam", "")),
+        ("My name is Sam.", "identity", ("name", "")),
+        ("The user's name is Sam.", "identity", ("name", "")),
         ("My wife is a pilot.", "identity", ("", "")),
         ("The user's wife is a nurse.", "identity", ("", "")),
         ("My flight number is LH 400.", "episodic", ("flight number", "")),
-        ("Actually, the deployment target is Nomad now.", "project", ("deployment target", "")),
+        ("Actually, the deployment target is Nomad now.", "project", ("deploy target", "")),
         ("Our release day is the first Monday.", "other", ("day releas", "")),
         ("The answer is 42.", "other", ("", "")),
         ("The backend is a monolith.", "other", ("", "")),
@@ -75,7 +75,7 @@ def test_an_adverbial_at_the_end_is_no_slot(end: str) -> None:
         ("Helix", "helix"),
         ("Thai food", "food"),
         ("strawberry jelly", "jelli"),
-        ("light mode", "mod"),
+        ("light mode", "mode"),
     ):
         assert find_slots(f"I like {thing} {end}.", "preference") == (slot, "")
         assert find_slots(f"I prefer tabs to {thing} {end}", "preference") == ("tab", slot)

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.search.results import ANSWER_TOKENS, Found, answer_search
+from memory.search.found import ANSWER_TOKENS, Found, answer_search
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4000)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.search.found import Found
 from memory.search.index import BLOCK, Index, Postings, Query, Row
-from memory.search.results import Found
 
 NUMBERS = st.integers(0, 2**32 - 1)
 DIMENSIONS = 8

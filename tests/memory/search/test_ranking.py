@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.telling import keep_statements
-from memory.search.chance_likeness import Noise
+from memory.search.found import KINDS, ChanceLikeness, Found
 from memory.search.index import Index, Query, Row
 from memory.search.ranking import (
     ASKED_FOR,
@@ -29,11 +29,9 @@ from memory.search.ranking import (
     tells_change,
     weigh,
 )
-from memory.search.request import KINDS
-from memory.search.results import Found
 from memory.types import Ended, TripleIds
 
-NOISE = Noise(0.05, 0.08)
+NOISE = ChanceLikeness(0.05, 0.08)
 TEXTS = 100
 LEAST = least_likeness(NOISE, TEXTS)
 CLEARLY = 0.02  # more than 8 bits change a cosine

@@ -9,7 +9,7 @@ import pytest
 from memory.search.encoder import EncoderUnavailable, adapter
 from memory.search.encoder.weights import Published
 from memory.search.vectors import builtin
-from memory.search.vectors.condition import read_condition
+from memory.search.vectors.embedders import read_condition
 
 
 @pytest.fixture

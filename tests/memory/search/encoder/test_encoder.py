@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from memory.search.encoder.encoder import DIMENSIONS, Encoder
-from memory.search.vectors.calibration import read_lines
+from memory.search.vectors.embedders import read_lines
 
 TEXTS = [*read_lines("questions.txt"), *read_lines("messages.txt"), "river " * 300]
 # About one thing in other words; the last of each is about another.

@@ -6,9 +6,8 @@ from collections import Counter
 from enum import StrEnum
 from typing import Final
 
-from memory.english.claims.claim import list_numbers
-from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import is_closed_class
+from memory.english.stems import content_stems, stem, words_of
 from memory.english.words import names, nouns
 from memory.english.words.memory_phrases import ANTONYMS
 from memory.english.words.modality import NEGATIONS
@@ -28,6 +27,8 @@ _NUMBER: Final = re.compile(
 )
 # Before a number these measure or count; after other words the number is a name: `room 5`, `port 8080`.
 _VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
+_NUMERAL: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./:+#@'’][^\W_]+)*")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` already differ in a negation.
@@ -97,18 +98,8 @@ def count_negations(text: str) -> int:
     return len([word for word in found if word not in ("longer", "anymore")])
 
 
-def differ_in_counts(one: str, other: str) -> bool:
-    """True if they count or measure the same with other numbers, and all numbers that are names are equal: two rooms
-    may each have their own number of chairs."""
-    first, second = _numbers_of(one), _numbers_of(other)
-    names_in = first.pop("", None), second.pop("", None)
-    return names_in[0] == names_in[1] and any(first[unit] != second[unit] for unit in first.keys() & second.keys())
-
-
-def have_other_numbers(one: str, other: str) -> bool:
-    """True if each has a number that the other lacks, whatever it counts or names."""
-    first, second = (set(list_numbers(text)) for text in (one, other))
-    return not (first <= second or second <= first)
+def list_numbers(text: str) -> list[str]:
+    return _NUMERAL.findall(_THOUSANDS.sub("", text))
 
 
 def _differ_in_numbers(one: str, other: str) -> bool:
@@ -120,7 +111,7 @@ def _differ_in_numbers(one: str, other: str) -> bool:
 def _numbers_of(text: str) -> dict[str, Counter[str]]:
     """Return the numbers by unit or by the stem of the noun that they count; those that are names under ""."""
     found: dict[str, Counter[str]] = {}
-    for number in _NUMBER.finditer(text):
+    for number in _NUMBER.finditer(_THOUSANDS.sub("", text)):
         unit = _unit_of(number["before"] or "", number["sign"], number["number"], number["after"] or "")
         found.setdefault(unit, Counter())[number["number"].replace(",", ".")] += 1
     return found

@@ -1,16 +1,26 @@
-"""Results of a search, and the answer to whoever asked, within a budget: the answer is part of a prompt, too."""
+"""Found texts, by kinds, and the answer to whoever searched, within a budget: the answer is part of a prompt, too."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from memory.english.excerpts import CHARACTERS_PER_TOKEN, cut_around, find_content_words, make_harmless
 from memory.memories.episodes import cut_out
-from memory.search.request import Kind
 from memory.timing import is_dated
 from memory.types import TripleIds
 
+Kind = Literal["memory", "episode", "fact"]
+Types = Literal["memories", "episodes", "facts", "both"]
+
+KINDS: Final[Mapping[Types, Sequence[Kind]]] = {
+    "both": ("fact", "memory", "episode"),
+    "memories": ("memory",),
+    "episodes": ("episode",),
+    "facts": ("fact", "memory"),
+}
+FOREVER: Final = 4e10  # seconds since the epoch
+QUERY_CHARACTERS: Final = 2_000  # of a query; what is longer is cut
 ANSWER_TOKENS: Final = 400
 EXCERPT_MAX: Final = 400  # characters of one text
 EXCERPT_MIN: Final = 60  # less tells nothing
@@ -42,6 +52,21 @@ class Found(NamedTuple):
     def own_text(self) -> str:
         """The speaker's own words, without quotations."""
         return cut_out(self.text, self.quoted)
+
+
+class ChanceLikeness(NamedTuple):
+    """Mean and standard deviation (over 0) of the cosine between unrelated texts, as one embedder sees them."""
+
+    mean: float
+    deviation: float
+
+    def at(self, deviations: float) -> float:
+        """Return the cosine that lies so many deviations above the mean."""
+        return self.mean + deviations * self.deviation
+
+
+def cut_query(text: str) -> str:
+    return text.replace("\0", "")[:QUERY_CHARACTERS]
 
 
 def answer_search(query: str, found: Iterable[Found], tokens: int = ANSWER_TOKENS) -> dict[str, Any]:
