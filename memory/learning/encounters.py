@@ -110,11 +110,7 @@ class Encounters:
                 continue
             key, is_dated = opening + digest, index >= answered
             ends_request = index == len(messages) - 1 and message.role == "user"
-            whose, voice = scope, message.voice
-            if scope is not None and message.person:
-                whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
-            elif scope is not None and scope.speaker.person == GROUP:
-                whose, voice = None, weaker_of(voice, Voice.UNSURE)  # nothing of it is for one of them
+            whose, voice = _find_speaker(scope, message)
             seen_at = now if key in met else self._seen.get(key)
             if seen_at is not None and seen_at <= forgotten_at:
                 seen_at = None
@@ -213,6 +209,15 @@ def list_unkept(opening: bytes, digests: Sequence[bytes], unkept: Collection[int
     """Return the keys of messages of which nothing is kept: other requests may have them in their history."""
     told = {digest for index, digest in enumerate(digests) if index not in unkept}
     return {opening + digests[index] for index in unkept if digests[index] not in told}
+
+
+def _find_speaker(scope: Scope | None, message: Message) -> tuple[Scope | None, Voice]:
+    """Return for whom the message is kept, and its voice."""
+    if scope is not None and message.person:
+        scope = scope._replace(speaker=scope.speaker._replace(person=message.person))
+    elif scope is not None and scope.speaker.person == GROUP:
+        return None, weaker_of(message.voice, Voice.UNSURE)  # nothing of it is for one of them
+    return scope, message.voice
 
 
 class _Place:
