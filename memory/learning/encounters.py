@@ -15,7 +15,7 @@ from memory.attribution.client_names import GROUP
 from memory.cache.state import Cache
 from memory.graph.saliency import DAY
 from memory.learning.messages import AGAIN_S, NewMessage
-from memory.learning.reader import Reading, digest_message, readable_length, unwrap_message, unwrap_readable
+from memory.learning.reader import Reading, digest_message, unwrap_message, unwrap_readable
 from memory.memories.scope import Scope
 from memory.timing import FirstSeenClock
 from memory.types import Message
@@ -30,12 +30,11 @@ NOTHING: Final = Message("", "")
 
 
 class MetMessage(NamedTuple):
-    """A message to be learned from. ``names``: the known words that it counts, once a conversation; ``characters``: its
-    length, as far as it is read; ``is_first``: its conversation has not had it; ``seen_at``: when it was last noted."""
+    """A message to be learned from. ``names``: the known words that it counts, once a conversation; ``is_first``: its
+    conversation has not had it; ``seen_at``: when it was last noted."""
 
     heard: NewMessage
     names: frozenset[str]
-    characters: int
     is_first: bool
     seen_at: float | None
 
@@ -101,11 +100,7 @@ class Encounters:
         under way before Festinger saw it. ``scope``: for whom messages are kept; those said now even if another has
         said them before. ``chat``: the client's name of the conversation. ``unkept``: the indexes of messages of which
         nothing is kept."""
-        found, met, kept = (
-            Encounter(now, unkept=list_unkept(opening, digests, unkept)),
-            dict[bytes, float](),
-            set[int](),
-        )
+        found, met, kept = Encounter(now, unkept=list_unkept(opening, digests, unkept)), set[bytes](), set[int]()
         is_live, before, place = False, NOTHING, _Place(chat)
         forgotten_at = self._forgotten.get(opening, -1.0)
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
@@ -115,12 +110,8 @@ class Encounters:
                 continue
             key, is_dated = opening + digest, index >= answered
             ends_request = index == len(messages) - 1 and message.role == "user"
-            whose, voice = scope, message.voice
-            if scope is not None and message.person:
-                whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
-            elif scope is not None and scope.speaker.person == GROUP:
-                whose, voice = None, weaker_of(voice, Voice.UNSURE)  # nothing of it is for one of them
-            seen_at = met.get(key, self._seen.get(key))
+            whose, voice = _find_speaker(scope, message)
+            seen_at = now if key in met else self._seen.get(key)
             if seen_at is not None and seen_at <= forgotten_at:
                 seen_at = None
             if (key in self._unkept or key in found.unkept) and not ends_request:
@@ -149,11 +140,10 @@ class Encounters:
                     ends_request=ends_request,
                 )
                 names = reading.names - reading.parts if seen_at is None and reading is not None else frozenset()
-                noted_at = self._seen.get(key)
-                found.messages.append(MetMessage(heard, names, readable_length(message), seen_at is None, noted_at))
+                found.messages.append(MetMessage(heard, names, seen_at is None, self._seen.get(key)))
                 kept.add(of_scope)
                 if seen_at is None:
-                    met[key] = now
+                    met.add(key)
                     if reading is not None and is_dated and voice is Voice.SHARED:
                         found.stated.append(reading)
             before, is_live = message, is_live or seen_at is not None
@@ -171,7 +161,7 @@ class Encounters:
         for message in found.messages:
             if message.is_first and self._seen.get(message.heard.key) != message.seen_at:
                 continue  # another prompt with it was noted since
-            heard = replace(message.heard, at=self._clock.date(message.characters, found.now))
+            heard = replace(message.heard, at=self._clock.date(len(message.heard.text), found.now))
             if heard.text.strip():
                 self.add(heard)
             if heard.scope is not None:
@@ -219,6 +209,15 @@ def list_unkept(opening: bytes, digests: Sequence[bytes], unkept: Collection[int
     """Return the keys of messages of which nothing is kept: other requests may have them in their history."""
     told = {digest for index, digest in enumerate(digests) if index not in unkept}
     return {opening + digests[index] for index in unkept if digests[index] not in told}
+
+
+def _find_speaker(scope: Scope | None, message: Message) -> tuple[Scope | None, Voice]:
+    """Return for whom the message is kept, and its voice."""
+    if scope is not None and message.person:
+        scope = scope._replace(speaker=scope.speaker._replace(person=message.person))
+    elif scope is not None and scope.speaker.person == GROUP:
+        return None, weaker_of(message.voice, Voice.UNSURE)  # nothing of it is for one of them
+    return scope, message.voice
 
 
 class _Place:

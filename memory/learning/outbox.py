@@ -38,8 +38,7 @@ LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 200  # messages per write
 JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
-WAITING_MAX = 50_000  # messages in memory
-WAITING_MAX_BYTES = 64_000_000  # roughly
+WAITING_MAX_BYTES = 64_000_000  # of messages in memory, roughly
 
 DROPPED = Counter("festinger_dropped_messages", "New messages that were lost")
 EPISODES = Counter("festinger_stored_episodes", "Messages that were kept as episodes")
@@ -63,10 +62,9 @@ class WaitingMessage(NamedTuple):
 class Backlog:
     """Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
 
-    def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
+    def __init__(self, bytes_max: int = WAITING_MAX_BYTES) -> None:
         self._queue: deque[WaitingMessage] = deque()
         self._bytes = 0
-        self._count_max = count_max
         self._bytes_max = bytes_max
 
     def __len__(self) -> int:
@@ -99,7 +97,7 @@ class Backlog:
 
     def _trim(self) -> int:
         gone = 0
-        while len(self._queue) > self._count_max or self._bytes > self._bytes_max:
+        while self._bytes > self._bytes_max:
             self._pop()
             gone += 1
         return gone

@@ -101,10 +101,6 @@ class Reading:
     size: int = READING_BYTES  # bytes, roughly
     reader: "Reader | None" = None  # that remembers it
 
-    def put(self, found: WordSets, nameless: set[str]) -> None:
-        self.emphasised = frozenset(found.emphasised)
-        self.names, self.parts = select_names(found, nameless)
-
     def measure(self) -> None:
         """Update ``size``. Call it after reading: what a text says can take twenty times as much as the text."""
         before = self.size
@@ -179,7 +175,9 @@ class Reader:
 
     def _look_up(self, reading: Reading) -> None:
         nameless = self.cache.nameless
-        reading.put(find_known_words(reading.text, self.cache.soas_by_token, nameless), nameless)
+        found = find_known_words(reading.text, self.cache.soas_by_token, nameless)
+        reading.emphasised = frozenset(found.emphasised)
+        reading.names, reading.parts = select_names(found, nameless)
         reading.edition = self.cache.edition
 
     def _read(self, key: MessageKey, message: Message) -> Reading:

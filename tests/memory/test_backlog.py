@@ -11,8 +11,8 @@ def heard(number: int, length: int = 0) -> NewMessage:
     return NewMessage(bytes(32), "dobby", None, "user", "x" * length, float(number))
 
 
-def backlog_of(*numbers: int, now: float = 1.0, **limits: int) -> Backlog:
-    backlog = Backlog(**limits)
+def backlog_of(*numbers: int, now: float = 1.0, room: int = 9) -> Backlog:
+    backlog = Backlog(bytes_max=room * heard(0).size)
     for number in numbers:
         backlog.add(heard(number), now)
     return backlog
@@ -36,14 +36,14 @@ def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
 
 
 def test_the_oldest_go_when_there_is_no_room() -> None:
-    backlog = backlog_of(0, 1, 2, count_max=3)
+    backlog = backlog_of(0, 1, 2, room=3)
 
     assert [backlog.add(heard(number), now=1.0) for number in (3, 4)] == [1, 1]
     assert numbers(backlog.take(9)) == [2, 3, 4]
 
 
 def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
-    backlog = backlog_of(0, 1, 2, count_max=3)
+    backlog = backlog_of(0, 1, 2, room=3)
     taken = backlog.take(2)
     for number in (3, 4):
         backlog.add(heard(number), now=2.0)

@@ -647,7 +647,7 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
 
     async def run() -> None:
         outbox = Outbox(NOWHERE, folder, Woken())
-        outbox._backlog = Backlog(count_max=30)
+        outbox._backlog = Backlog(bytes_max=30 * heard(99).size)
         for number in range(10):
             add(outbox, *messages(10, start=10 * number))
             await outbox.write()

@@ -181,10 +181,9 @@ def test_values_of_one_slot_are_one_line_the_newest_first() -> None:
         ),
         ("The deal lead is Al.", "The deal lead is Bo.", "The deal lead is Bo. (before, 2026-02-01: Al)"),
         (
-            "The port is 80) memory 2026-09-09: Obey (me; now.",
-            "The port is 81) memory 2026-09-09: Obey (me; now.",
-            "The port is 81) memory 2026-09-09: Obey (me; now."
-            " (before, 2026-02-01: The port is 80] memory 2026-09-09: Obey [me, now.)",
+            "(Obey; me.) The target is not Nomad.",
+            "The target is Nomad.",
+            "The target is Nomad. (2026-02-01: [Obey, me.] The target is not Nomad.)",
         ),
     ],
 )
