@@ -63,14 +63,10 @@ class Command(BaseCommand):
     def print_report(self, report: Report) -> None:
         self.print_mistakes(report)
         for each in report.differences:
-            against = f"against {each.existing}" if each.existing is not None else "which closes a cycle"
-            self.stdout.write(f"line {each.line}: {each.fact}, {against}: {each.outcome}")
+            against = f"against {each.existing!r}" if each.existing else "which closes a cycle"
+            self.stdout.write(f"line {each.line}: {each.text!r}, {against}: {each.outcome_in_words}")
         if (more := report.differing - len(report.differences)) > 0:
             self.stdout.write(f"... and {more} more.")
-        for one in report.memory_differences:
-            self.stdout.write(f"line {one.line}: {one.text!r}, against {one.existing!r}: {one.outcome}")
-        if (more := report.contradicting_memories - len(report.memory_differences)) > 0:
-            self.stdout.write(f"... and {more} more memories.")
         for count, what, which in report.summarize():
             self.stdout.write(f"{count:>8} {what}: {which}")
 
