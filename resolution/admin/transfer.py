@@ -7,6 +7,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -150,8 +151,10 @@ def import_upload(request: HttpRequest) -> HttpResponse:
     try:
         with place.open("rb") as file:
             if "import" not in fields or fields.get("previewed") != differences:
-                report = transfer.preview(file, differences)
-                return show_preview(request, report, differences, upload=key, name=name, size=place.stat().st_size)
+                return render(
+                    request, report=transfer.preview(file, differences), chosen=differences, choices=CHOICES.items(),
+                    upload=key, name=name, size=place.stat().st_size,
+                )  # fmt: skip
             report = transfer.import_file(
                 file, actor_of(request), name=name, differences=differences, skip_invalid="skip_invalid" in fields
             )
@@ -174,20 +177,9 @@ def folder() -> Path:
 
 def delete_old_uploads() -> None:
     for old in folder().iterdir():
-        if time.time() - old.stat().st_mtime > UPLOAD_KEPT_S:
-            old.unlink(missing_ok=True)
-
-
-def show_preview(request: HttpRequest, report: Report, differences: Differences, **upload: object) -> HttpResponse:
-    return render(
-        request,
-        report=report,
-        chosen=differences,
-        choices=CHOICES.items(),
-        more_differences=report.differing - len(report.differences),
-        more_mistakes=report.mistakes_count - len(report.mistakes),
-        **upload,
-    )
+        with suppress(FileNotFoundError):  # another request is deleting it, too
+            if time.time() - old.stat().st_mtime > UPLOAD_KEPT_S:
+                old.unlink()
 
 
 def announce(request: HttpRequest, name: str, report: Report) -> None:

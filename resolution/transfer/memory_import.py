@@ -86,9 +86,6 @@ class MemoryImport:
                 ]
             )  # fmt: skip
 
-    def _find_project(self, slug: str | None) -> int | None:
-        return self._projects[slug].pk if slug is not None else None
-
     def add_memories(self, lines: Iterable[NumberedMemory]) -> None:
         self._last = Memory.objects.aggregate(last=Max("pk"))["last"] or 0
         for portion in chunks(lines, LINES_AT_ONCE):
@@ -97,8 +94,7 @@ class MemoryImport:
     def _add(self, portion: Sequence[NumberedMemory]) -> None:
         memories = [self._compose(line) for _, line in portion]
         same = import_rows.find_same(memories, self._last) if self._last else set()
-        new: list[Memory] = []
-        contradicting: list[tuple[Memory, list[Memory]]] = []
+        added: list[tuple[Memory, list[Memory]]] = []
         for at, ((number, _), memory) in enumerate(zip(portion, memories, strict=True)):
             if at in same:
                 self._report.add_memory(number, memory, "same")
@@ -106,12 +102,10 @@ class MemoryImport:
             rivals = self._find_rivals(memory)
             outcome = OUTCOMES[self._differences] if rivals else "new"
             self._report.add_memory(number, memory, outcome, rivals[0] if rivals else None)
-            if outcome == "kept":
-                continue
-            new.append(memory)
-            contradicting.append((memory, rivals))
-        import_rows.add(new, self._by)
-        for memory, rivals in contradicting:
+            if outcome != "kept":
+                added.append((memory, rivals))
+        import_rows.add([memory for memory, _ in added], self._by)
+        for memory, rivals in added:
             self._settle_with(memory, rivals)
 
     def _settle_with(self, memory: Memory, rivals: Sequence[Memory]) -> None:
@@ -152,6 +146,9 @@ class MemoryImport:
             last_updated=line.last_updated or Change("", line.channel, said_at).evident_at,
             archived_at=None if line.holds else line.archived_at or timezone.now(),
         )
+
+    def _find_project(self, slug: str | None) -> int | None:
+        return self._projects[slug].pk if slug is not None else None
 
     def _find_rivals(self, memory: Memory) -> list[Memory]:
         """Find rivals among the memories from before the import. Memories of one file are not compared with each

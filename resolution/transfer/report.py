@@ -85,6 +85,14 @@ class Report:
         return counted.total() - counted["new"] - counted["same"]
 
     @property
+    def more_differences(self) -> int:
+        return self.differing - len(self.differences)
+
+    @property
+    def more_mistakes(self) -> int:
+        return self.mistakes_count - len(self.mistakes)
+
+    @property
     def conflicts(self) -> int:
         return self.facts["different"] + self.facts["ring"] + self.memories["disputed"]
 

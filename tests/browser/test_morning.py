@@ -196,7 +196,8 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
     }
     for choice, outcome in outcomes.items():
         olga.page.get_by_role("radio", name=re.compile(f"^{choice}")).click()
-        expect(olga.page.get_by_role("cell", name=outcome, exact=True)).to_be_visible()
+        contradictions = olga.page.get_by_role("region", name="Contradictions", exact=True)
+        expect(contradictions.get_by_role("cell", name=outcome)).to_be_visible()
     assert world.facts(whole, "barrel") == set()
 
     olga.page.get_by_role("button", name="Import", exact=True).click()

@@ -6,11 +6,12 @@
     if (!form) {
         return;
     }
-    // Unfold's script would look for a text field of its own beside each file field, and fail.
-    form.addEventListener("change", (event) => event.stopPropagation(), true);
-    form.querySelectorAll("[name=differences]").forEach((choice) => {
-        choice.addEventListener("change", () => form.requestSubmit(form.querySelector("[data-transfer-preview]")));
-    });
+    form.addEventListener("change", (event) => {
+        event.stopPropagation(); // Unfold's script would look for a text field of its own beside the file field, and fail
+        if (event.target.name === "differences") {
+            form.requestSubmit(form.querySelector("[data-transfer-preview]"));
+        }
+    }, true);
     form.addEventListener("submit", (event) => {
         form.querySelector("[role=status]").textContent = event.submitter.dataset.transferStatus;
         // After this turn, or the form would be sent without its button's state.

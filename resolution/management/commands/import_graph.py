@@ -65,8 +65,8 @@ class Command(BaseCommand):
         for each in report.differences:
             against = f"against {each.existing!r}" if each.existing else "which closes a cycle"
             self.stdout.write(f"line {each.line}: {each.text!r}, {against}: {each.outcome_in_words}")
-        if (more := report.differing - len(report.differences)) > 0:
-            self.stdout.write(f"... and {more} more.")
+        if report.more_differences:
+            self.stdout.write(f"... and {report.more_differences} more.")
         for count, what, which in report.summarize():
             self.stdout.write(f"{count:>8} {what}: {which}")
 
@@ -75,8 +75,8 @@ class Command(BaseCommand):
             self.stderr.write(self.style.WARNING(report.warning))
         for mistake in report.mistakes:
             self.stderr.write(self.style.WARNING(str(mistake)))
-        if (more := report.mistakes_count - len(report.mistakes)) > 0:
-            self.stderr.write(self.style.WARNING(f"... and {more} more mistakes."))
+        if report.more_mistakes:
+            self.stderr.write(self.style.WARNING(f"... and {report.more_mistakes} more mistakes."))
 
 
 def open_file(name: str) -> BinaryIO:
