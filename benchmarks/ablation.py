@@ -38,7 +38,7 @@ READERS: Final = (
     "memory.english.statements.patterns", "memory.english.statements.sentence_reader",
     "memory.english.statements.subjects",
     "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots",
-    "resolution.domain.tiers",
+    "resolution.detective.tiers",
 )  # fmt: skip
 MEASURES: Final = (
     "benchmarks.cues",
@@ -54,7 +54,8 @@ TESTS: Final = (
     "tests/memory/graph/test_judging.py",
     "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
-    *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),
+    *(f"tests/resolution/domain/test_{name}.py" for name in ("layer_slots", "memory_prompts")),
+    "tests/resolution/test_stories.py",
 )  # fmt: skip
 NEVER: Final = re.compile("(?!)")
 NOWHERE: Final = "\x00"
@@ -267,7 +268,7 @@ def read_all(labelled: Labelled) -> Mistakes:
 
 def _read_stories(labelled: Labelled, found: Mistakes) -> None:
     from benchmarks import stories
-    from resolution.domain import tiers
+    from resolution.detective import tiers
 
     for file in (stories.OWN, stories.KEPT_OUT):
         for story in stories.read_stories(file):

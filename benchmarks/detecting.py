@@ -1,5 +1,4 @@
-"""Measures how long the detective takes over the story of a great many changes, without a model: what it reads must
-not grow with all that has ever happened.
+"""Measures how long the detective takes over the story of a great many changes, without a model.
 
 ``python -m benchmarks.detecting ROWS`` measures it in a process of its own, in the database of DATABASE_URL; prints
 JSON.

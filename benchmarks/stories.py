@@ -1,7 +1,7 @@
 """Labelled stories: does the detective ask where it should, and nowhere else? Its tiers without a model; with
 ``--model NAME@URL`` also a model of that Ollama.
 
-The form of the files is told in tests/resolution/domain/data/stories.txt; no rule was made by stories_kept_out.txt.
+The form of the files is told in tests/resolution/data/stories.txt; no rule was made by stories_kept_out.txt.
 """
 
 import json
@@ -23,10 +23,10 @@ from memory.english.phrases import format_fact
 from memory.memories.consolidation import NEAR
 from memory.memories.scope import PERSONAL
 from memory.types import SEED_DIMENSIONS
-from resolution.domain import detective_prompt, tiers
-from resolution.domain.story import StoryLine, StoryRow, sort_lines, split_batches
+from resolution.detective import prompt, tiers
+from resolution.detective.story import StoryLine, StoryRow, sort_lines, split_batches
 
-DATA: Final = homes.PROJECT / "tests" / "resolution" / "domain" / "data"
+DATA: Final = homes.PROJECT / "tests" / "resolution" / "data"
 OWN, KEPT_OUT = DATA / "stories.txt", DATA / "stories_kept_out.txt"
 TO_FLAG: Final = frozenset({"reversal", "ambiguity", "stale"})
 AIM: Final = "precision >= 0.95"
@@ -130,16 +130,16 @@ def judge_by_model(story: Story, model: str) -> list[str]:
     asked = {
         "model": name,
         "messages": [
-            {"role": "system", "content": detective_prompt.SYSTEM},
-            {"role": "user", "content": detective_prompt.build_prompt(batch)},
+            {"role": "system", "content": prompt.SYSTEM},
+            {"role": "user", "content": prompt.build_prompt(batch)},
         ],
-        "format": detective_prompt.SCHEMA,
+        "format": prompt.SCHEMA,
         "options": {"temperature": 0},
         "stream": False,
     }
     answer = httpx.post(f"{url.rstrip('/')}/api/chat", json=asked, timeout=600).raise_for_status()
     try:
-        found, mistakes = detective_prompt.read_findings(json.loads(answer.json()["message"]["content"]), batch)
+        found, mistakes = prompt.read_findings(json.loads(answer.json()["message"]["content"]), batch)
     except (ValueError, AttributeError) as error:
         found, mistakes = [], [str(error)]
     for mistake in mistakes:

@@ -129,7 +129,7 @@ def end_day() -> None:
 
     night.consolidate()
     sweep_conflicts()
-    run.read_at_night()
+    run.run_nightly()
 
 
 if __name__ == "__main__":

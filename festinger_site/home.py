@@ -9,7 +9,7 @@
     backups/                what was backed up at night, or before an upgrade (care/backup.py)
     reserve                 deleted when the disk is full (run/reserve.py)
     prepared                marks the home of a database that has been set up
-    uploads/                files that wait to be imported (resolution/transfer/uploads.py)
+    uploads/                files that wait to be imported (resolution/admin/transfer.py)
     metrics/                what the processes count (memory/metrics.py)
     log/                    what the processes say (run/supervision.py)
     *.lock                  who runs or uses this home (run/home_locks.py)

@@ -124,14 +124,14 @@ def upgrade() -> None:
 def detect() -> None:
     """Read the stories of the last day. Sent every night."""
     with report_interruption("detective.interrupted"):
-        detective.read_at_night()
+        detective.run_nightly()
 
 
 @shared_task(name="resolution.tasks.detect_due")
 def detect_due() -> None:
     """Read what has changed, some minutes after the last change. Sent every minute."""
     with report_interruption("detective.interrupted"):
-        detective.read_again()
+        detective.run_after_changes()
 
 
 @shared_task(name="resolution.tasks.sweep_conflicts")

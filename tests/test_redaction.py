@@ -24,7 +24,7 @@ from memory.memories.scope import Scope, Speaker
 from memory.models import PendingEmbedding
 from memory.secrets.known import KnownSecret
 from memory.secrets.redaction import MARK
-from tests.bad_rows import add_words, catch_violation, insert, run
+from tests.bad_rows import add_words, catch_violation, insert
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn
 from tests.memory.memories.said import said
@@ -115,7 +115,6 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     insert(
         "notification_target", GOOD["notification_target"] | {"id": memory.TARGET, "address": "https://else.example"}
     )
-    run("DELETE FROM detective_mark")
     insert("dimension", {"id": GOOD["urd"]["dim_id"], "is_isa": True})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
     for word in (WORD, SECRET[:-1], WORD.upper()):

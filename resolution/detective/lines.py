@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from django.db.models import F, Q
+from django.db.models import Q
 
 from memory.channels import Channel
 from memory.db.connections import fetch_rows
@@ -13,17 +13,14 @@ from memory.english.phrases import format_fact
 from memory.memories.consolidation import read_words
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.timing import is_dated
-from resolution.domain.story import DECISION, StoryLine, StoryRow, carries
+from resolution.detective.story import DECISION, StoryLine, StoryRow
+from resolution.domain.layer_slots import carries
 from resolution.models import Decision
 from resolution.views.phrases import describe_decision
 
 MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
 STATE_TOLD: Final = [ProjectState.Status.ACTIVE.value, ProjectState.Status.SUPERSEDED.value]
-ENDINGS: Final = {
-    Memory.Status.SUPERSEDED: "replaced",
-    Memory.Status.INVALID: "taken back",
-    ProjectState.Status.SUPERSEDED: "replaced",
-}
+ENDINGS: Final = {"superseded": "replaced", "invalid": "taken back"}  # by the status of memories and state
 DECISIONS_MAX: Final = 200
 LOOKED_AT_MAX: Final = 20_000  # newest decisions that are searched
 TOLD_DECISIONS: Final = ("update", "dismiss", "relocate", "decompose", "supersede", "accept", "answer")
@@ -99,7 +96,7 @@ def tell_memory(memory: Memory) -> StoryLine:
         memory.said_at if is_dated(memory.said_at.timestamp()) else memory.created_at,
         f"{memory.category} of {owner}" if owner else str(memory.category),
         memory.text,
-        ending=ENDINGS.get(Memory.Status(memory.status), ""),
+        ending=ENDINGS.get(memory.status, ""),
         slot=slot,
         value=" ".join(read_words(memory.text)) if slot else "",
         owner=owner,
@@ -121,7 +118,7 @@ def tell_state(state: ProjectState) -> StoryLine:
         state.set_at,
         f"state, {state.category}",
         f"{state.key} = {state.value}",
-        ending=ENDINGS.get(ProjectState.Status(state.status), ""),
+        ending=ENDINGS.get(state.status, ""),
         slot=f"{state.category}.{state.key}",
         value=state.value,
         speaker=state.actor,
@@ -172,30 +169,6 @@ def tell_decision(decision: Decision, owner: str = "") -> StoryLine:
         speaker=decision.actor,
         settles=True,
     )
-
-
-# --- related rows ---
-
-
-def find_slots(history_ids: Sequence[int]) -> list[tuple[int, int]]:
-    return list(EdgeHistory.objects.filter(pk__in=history_ids).values_list("concept_id", "dim_id").distinct())
-
-
-def find_memories_of_slots(ids: Sequence[int]) -> set[StoryRow]:
-    """Return the memories in the same slots as these."""
-    slots = Memory.objects.filter(pk__in=ids).exclude(slot="").values_list("project", "category", "slot").distinct()
-    found: set[StoryRow] = set()
-    for project, category, slot in slots[:DECISIONS_MAX]:
-        same = Memory.objects.filter(project=project, category=category, slot=slot, status__in=MEMORY_TOLD)
-        found |= {StoryRow("memory", key) for key in same.order_by("-id").values_list("pk", flat=True)[:DECISIONS_MAX]}
-    return found
-
-
-def find_state_of_slots(ids: Sequence[int]) -> set[StoryRow]:
-    same = ProjectState.objects.filter(
-        project__state__pk__in=ids, project__state__category=F("category"), project__state__key=F("key")
-    )
-    return {StoryRow("project_state", key) for key in same.values_list("pk", flat=True).distinct()[:DECISIONS_MAX]}
 
 
 def split_names(text: str) -> Iterable[str]:

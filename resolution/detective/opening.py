@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from memory.db.connections import fetch_rows
 from memory.models import Project
-from resolution.detective import lines as told
-from resolution.domain.detective_prompt import Finding, find_lack
-from resolution.domain.story import StoryLine, StoryRow, find_pairs
-from resolution.domain.tiers import find_reversals
+from resolution.detective.lines import load_edge_lines, load_lines
+from resolution.detective.prompt import Finding, find_lack
+from resolution.detective.story import StoryLine, StoryRow, find_pairs, sort_lines
+from resolution.detective.tiers import find_reversals
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Conflict, ConflictMember
 
@@ -27,6 +27,11 @@ KNOWN: Final = """
     FROM conflict, jsonb_array_elements_text(slot_key->'rows') AS name
     WHERE slot_kind = 'narrative' AND slot_key->'rows' ?| %(names)s
 """
+CHANGES_OF_SLOT: Final = """
+    SELECT h.id FROM edge_history AS own JOIN edge_history AS h USING (concept_id, dim_id)
+    WHERE own.id = %s AND h.action <> 'confirm' ORDER BY h.at DESC LIMIT %s
+"""
+# Changes of facts whose slot has an open claim.
 IN_DISPUTE: Final = """
     SELECT h.id FROM edge_history AS h
     JOIN resolution_queue AS claim ON (claim.concept_id, claim.dim_id) = (h.concept_id, h.dim_id)
@@ -39,7 +44,8 @@ def drop_known(findings: Iterable[Finding]) -> list[Finding]:
     about."""
     found = list(findings)
     pairs = find_known_pairs({row for each in found for line in each.lines for row in line.rows})
-    disputed = find_disputed({line.row.id for each in found for line in each.lines if line.row.kind == "edge_history"})
+    changes = [line.row.id for each in found for line in each.lines if line.row.kind == "edge_history"]
+    disputed = {key for (key,) in fetch_rows(IN_DISPUTE, [changes])}
     new = []
     for each in found:
         is_known = all(
@@ -71,15 +77,10 @@ def find_known_pairs(rows: Collection[StoryRow]) -> set[frozenset[StoryRow]]:
     }
 
 
-def find_disputed(history_ids: Collection[int]) -> set[int]:
-    """Return the changes of facts whose slot has an open claim."""
-    return {key for (key,) in fetch_rows(IN_DISPUTE, [list(history_ids)])}
-
-
 def open_for(finding: Finding, project: Project | None) -> int | None:
     """Open a conflict and return its id. Returns None if something has changed since the story was read."""
     with transaction.atomic():
-        rows = told.load_lines([line.row for line in finding.lines], project)
+        rows = load_lines([line.row for line in finding.lines], project)
         now = {line.row: line for line in rows}
         lines = [now[line.row] for line in finding.lines if line.row in now]
         asked = now.get(finding.asked.row)
@@ -102,17 +103,8 @@ def open_for(finding: Finding, project: Project | None) -> int | None:
 
 def is_reversal(line: StoryLine) -> bool:
     """True if the line is still a reversal, given all changes of its slot; some may have been forgotten."""
-    slots = told.find_slots([line.row.id])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM edge_history WHERE (concept_id, dim_id) = (%s, %s) AND action <> 'confirm'"
-            " ORDER BY at DESC LIMIT %s",
-            [*slots[0], SLOT_ROWS_MAX],
-        )
-        rows = told.load_edge_lines([key for (key,) in cursor.fetchall()])
-    return any(
-        each.asked.row == line.row for each in find_reversals(sorted(rows, key=lambda each: (each.at, each.row)))
-    )
+    rows = load_edge_lines([key for (key,) in fetch_rows(CHANGES_OF_SLOT, [line.row.id, SLOT_ROWS_MAX])])
+    return any(each.asked.row == line.row for each in find_reversals(sort_lines(rows)))
 
 
 def as_member(line: StoryLine, *, is_asked: bool) -> Member:

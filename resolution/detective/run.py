@@ -1,15 +1,12 @@
 """The detective's run: reads the stories in which something has changed, finds what they leave open, and asks people
 about it. If the process dies, the conflicts it opened stay, and the next run reads again."""
 
-import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection
 from django.utils import timezone
 
 from memory import llm
@@ -17,20 +14,16 @@ from memory.memories import comparing
 from memory.memories.consolidation import NEAR
 from memory.models import Config, LanguageModel, LlmCall, Project
 from memory.search.vectors import schema
-from resolution.detective import changes, opening
-from resolution.detective.changes import ByStory
+from resolution.detective import opening, prompt, tiers
+from resolution.detective.changes import ByStory, find_changes
+from resolution.detective.prompt import Finding
 from resolution.detective.reading import read_story
-from resolution.domain import detective_prompt, tiers
-from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import StoryBatch, StoryLine, StoryRow, split_batches
+from resolution.detective.story import StoryBatch, StoryLine, StoryRow, split_batches
 from resolution.models import Run
 from resolution.resolver import run_records
 
-logger = logging.getLogger(__name__)
-
 DELAY: Final = timedelta(minutes=10)  # after the last change
 NIGHT: Final = timedelta(days=1)
-BATCHES_AT_ONCE: Final = 4  # concurrent calls of the model
 DELAYS_MAX: Final = 6  # after so many delays it reads even while somebody is still writing
 QUESTIONS_MAX: Final = 20  # per story and run: a model that sees confusion everywhere must not flood the conflicts desk
 SETTING: Final = "detective_model_id"
@@ -38,7 +31,7 @@ SHARED: Final = "what belongs to no project"
 
 
 @dataclass(slots=True)
-class Read:
+class StoryResult:
     """The result of reading a story. ``findings`` are those that nobody was asked about before, ``lack`` is the reason
     why no model read it, and ``failures`` are the errors in words."""
 
@@ -49,39 +42,41 @@ class Read:
     failures: list[str] = field(default_factory=list)
 
 
-def read_again(now: datetime | None = None) -> Run | None:
-    """Run some minutes after the last change. Returns None if nothing has changed or somebody is still writing."""
+def run_after_changes(now: datetime | None = None) -> Run | None:
+    """Run some minutes after the last change since the last run. Returns None if nothing has changed or somebody is
+    still writing."""
     now = now or timezone.now()
-    found = changes.find_changes()
-    if found.first is None or found.last is None:
+    # Runs by hand read one project only.
+    runs = Run.objects.filter(trigger=Run.Trigger.DETECT, actor="", status__in=(Run.Status.DONE, Run.Status.SKIPPED))
+    last = runs.order_by("-started_at").values_list("started_at", flat=True).first()
+    found = find_changes(last or now - NIGHT)
+    if not found.times or (now - max(found.times) < DELAY and now - min(found.times) < DELAYS_MAX * DELAY):
         return None
-    if now - found.last < DELAY and now - found.first < DELAYS_MAX * DELAY:
-        return None
-    run = carry_out(found.rows, seed=f"{sorted(found.marks.items())}", now=now)
-    if run is not None:
-        changes.set_marks(found.marks)
-    return run
+    return carry_out(found.rows, seed=f"{max(found.times)}", now=now)
 
 
-def read_at_night(now: datetime | None = None) -> Run | None:
+def run_nightly(now: datetime | None = None) -> Run | None:
     """Read everything that changed within a day once more, together, including what could not be asked about."""
     now = now or timezone.now()
-    return carry_out(changes.find_changes_since(now - NIGHT), seed=f"{now:%Y-%m-%d}", now=now)
+    return carry_out(find_changes(now - NIGHT).rows, seed=f"{now:%Y-%m-%d}", now=now)
 
 
-def read_now(project: Project | None, actor: str = "") -> Run | None:
+def run_for_project(project: Project | None, actor: str) -> Run | None:
     """Read the whole story of one project, or of everything that belongs to none."""
     now = timezone.now()
-    found = changes.find_changes_since(now - NIGHT)
-    key = project.pk if project is not None else None
-    return carry_out({key: found.get(key, set())}, seed=now.isoformat(), now=now, actor=actor)
+    return carry_out(_changed_lately(project, now), seed=now.isoformat(), now=now, actor=actor or "command")
 
 
-def rehearse(project: Project | None) -> Read:
+def rehearse(project: Project | None) -> StoryResult:
     """Return what would be asked. The model is called for real, and its calls count."""
     now = timezone.now()
-    changed = changes.find_changes_since(now - NIGHT).get(project.pk if project is not None else None, set())
+    [changed] = _changed_lately(project, now).values()
     return Detective(now, now.isoformat(), "rehearsal, ").read(project, changed)
+
+
+def _changed_lately(project: Project | None, now: datetime) -> ByStory:
+    key = project.pk if project is not None else None
+    return {key: find_changes(now - NIGHT).rows.get(key, set())}
 
 
 def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") -> Run | None:
@@ -129,26 +124,25 @@ class Detective:
         self.now = now
         self.seed = seed
         self.subject = subject
-        self.tuning = Config.tuning()
-        self.model: LanguageModel | None = None
-        self.lack = llm.missing(SETTING, self.tuning)
-        if not self.lack:
-            self.model = llm.find_chosen(SETTING, self.tuning)
+        tuning = Config.tuning()
+        self.lack = llm.missing(SETTING, tuning)
+        self.model: LanguageModel | None = None if self.lack else llm.find_chosen(SETTING, tuning)
 
-    def read(self, project: Project | None, changed: set[StoryRow]) -> Read:
+    def read(self, project: Project | None, changed: set[StoryRow]) -> StoryResult:
         lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}")
         told = tiers.find_all(lines, find_near(lines))
-        findings = told.findings
-        batches = split_batches(lines, told.doubts) if len(lines) > 1 else []
-        read = Read(len(lines), len(batches) if self.model is not None else 0, findings, self.lack)
-        if self.model is not None and batches:
-            found, read.failures = ask_about(batches, self.model, f"{self.subject}{project or SHARED}")
-            read.findings = [*findings, *found]
-        read.findings = opening.drop_known(read.findings)
-        return read
+        findings, failures, batches = told.findings, list[str](), list[StoryBatch]()
+        if self.model is not None and len(lines) > 1:
+            batches = split_batches(lines, told.doubts)
+            for number, batch in enumerate(batches, start=1):
+                subject = f"{self.subject}{project or SHARED}, batch {number} of {len(batches)}"
+                found, mistakes = ask_about(batch, self.model, subject)
+                findings += found
+                failures += [f"Batch {number}: {mistake}" for mistake in mistakes]
+        return StoryResult(len(lines), len(batches), opening.drop_known(findings), self.lack, failures)
 
 
-def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
+def find_near(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """Return the pairs of memories in the story that are close in meaning; none without vectors."""
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():
@@ -157,32 +151,14 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     return [(memories[one], memories[other]) for one, other in pairs]
 
 
-def ask_about(batches: Sequence[StoryBatch], model: LanguageModel, subject: str) -> tuple[list[Finding], list[str]]:
-    """Return the model's findings in the order of the story, and the errors in words. A failed batch does not stop the
-    others."""
-
-    def ask(number: int) -> tuple[list[Finding], list[str]]:
-        name = f"{subject}, batch {number + 1} of {len(batches)}"
-        batch = batches[number]
-        try:
-            answer = llm.ask(
-                model, LlmCall.Purpose.DETECT, name,
-                system=detective_prompt.SYSTEM, prompt=detective_prompt.build_prompt(batch),
-                schema=detective_prompt.SCHEMA, is_strict=True,
-            )  # fmt: skip
-        except llm.LlmError as error:
-            return [], [f"Batch {number + 1}: {error}"]
-        found, mistakes = detective_prompt.read_findings(answer.data, batch)
-        return found, [f"Batch {number + 1}: {mistake}." for mistake in mistakes]
-
-    def ask_in_thread(number: int) -> tuple[list[Finding], list[str]]:
-        try:
-            return ask(number)
-        finally:
-            connection.close()  # this thread's
-
-    if len(batches) == 1:
-        return ask(0)
-    with ThreadPoolExecutor(BATCHES_AT_ONCE, thread_name_prefix="detective") as pool:
-        answers = list(pool.map(ask_in_thread, range(len(batches))))
-    return [each for found, _ in answers for each in found], [each for _, why in answers for each in why]
+def ask_about(batch: StoryBatch, model: LanguageModel, subject: str) -> tuple[list[Finding], Sequence[str]]:
+    """Return the model's findings in the order of the story, and the errors in words."""
+    try:
+        answer = llm.ask(
+            model, LlmCall.Purpose.DETECT, subject,
+            system=prompt.SYSTEM, prompt=prompt.build_prompt(batch), schema=prompt.SCHEMA, is_strict=True,
+        )  # fmt: skip
+    except llm.LlmError as error:
+        return [], [str(error)]
+    found, mistakes = prompt.read_findings(answer.data, batch)
+    return found, [f"{mistake}." for mistake in mistakes]

@@ -9,6 +9,7 @@ A memory that is not personal meets them by what it claims: a fact by its concep
 and key or by the key alone (``The lateral support material is PEEK.``).
 """
 
+import re
 from typing import Final
 
 from memory.english import claims as reader
@@ -21,6 +22,14 @@ from memory.memories.slots import read_slot
 VERSION: Final = 7  # of these rules: slots found by a lower version are computed again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about
 BY_KEY: Final = "="  # prefix of keys by which memories meet a state: nothing else is met by its key alone
+
+_JOINTS: Final = re.compile(r"[_.'@+-]")
+
+
+def carries(token: str, slug: str) -> bool:
+    """True if the name contains the project's slug as whole parts: ``p05.lateral-support`` carries ``p05``."""
+    parts, wanted = _JOINTS.split(token), _JOINTS.split(slug)
+    return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
 
 
 def meeting_key(project: str, *parts: str) -> str:

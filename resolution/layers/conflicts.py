@@ -11,8 +11,7 @@ from memory.db.connections import columns, fetch_rows
 from memory.models import NotificationEvent, Project, Soas
 from memory.notifications.outbox import Notice, announce
 from memory.types import Slot
-from resolution.domain.layer_slots import fact_key
-from resolution.domain.story import carries
+from resolution.domain.layer_slots import carries, fact_key
 from resolution.models import Conflict, ConflictMember
 
 MemberKind = ConflictMember.Kind

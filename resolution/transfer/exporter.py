@@ -1,13 +1,12 @@
 """Exports the graph and the memories as a file (docs/interchange.md), from one database snapshot."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 from django.db import connection, transaction
 
 from memory.secrets.redaction import mask_secrets
-from resolution.transfer.interchange import format_header, format_line
-from resolution.transfer.lines import mask_said
+from resolution.transfer.lines import format_header, format_line, mask_said
 
 LINES_AT_ONCE: Final = 500  # about 100 kB
 
@@ -111,30 +110,15 @@ def export(*, extent: Extent = "memories") -> Iterator[bytes]:
             with connection.chunked_cursor() as cursor:
                 cursor.execute(query)
                 while rows := cursor.fetchmany(LINES_AT_ONCE):
-                    yield b"".join(format_line(kind, READ[kind](row) if kind in READ else row) for row in rows)
+                    yield b"".join(format_line(kind, _mask(kind, row)) for row in rows)
 
 
-# Mask secrets again: the rules may know more kinds of secrets now than when the text was stored.
-
-
-def _read_state(row: tuple[Any, ...]) -> list[Any]:
-    slug, category, key, value, *more = row
-    return [slug, category, key, mask_secrets(value), *more]
-
-
-def _read_memory(row: tuple[Any, ...]) -> list[Any]:
-    slug, agent, person, text, *more = row
-    return [slug, agent, person, mask_secrets(text), *more]
-
-
-def _read_episode(row: tuple[Any, ...]) -> list[Any]:
-    *values, text, quoted, said_at = row
-    said = mask_said(text, quoted)
-    return [*values, said.text, [place for span in said.quoted for place in span], said_at]
-
-
-READ: Final[Mapping[str, Callable[[tuple[Any, ...]], list[Any]]]] = {
-    "state": _read_state,
-    "memory": _read_memory,
-    "episode": _read_episode,
-}
+def _mask(kind: str, row: Sequence[Any]) -> Sequence[Any]:
+    """Mask secrets again: the rules may know more kinds of secrets now than when the text was stored."""
+    match kind, row:
+        case (("state" | "memory"), (first, second, third, text, *rest)):
+            return (first, second, third, mask_secrets(text), *rest)
+        case "episode", (*values, text, quoted, said_at):
+            said = mask_said(text, quoted)
+            return (*values, said.text, [place for span in said.quoted for place in span], said_at)
+    return row

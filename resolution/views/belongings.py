@@ -5,7 +5,7 @@ from typing import Final
 
 from memory.db.connections import fetch_rows
 from memory.models import Agent, Project, Soas, find_called_like
-from resolution.domain.story import carries
+from resolution.domain.layer_slots import carries
 
 NAMES_MAX: Final = 5_000  # concepts that carry the name of a project
 CONVERSATIONS_MAX: Final = 5_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from resolution.transfer.interchange import FORMAT, VERSION
+from resolution.transfer.lines import FORMAT, VERSION
 from tests.browser import world
 from tests.browser.people import Person
 from tests.served.learning import Festinger, headers_of
@@ -207,7 +207,8 @@ def test_memories_go_out_in_a_file_and_come_in_after_a_preview(
     file.write_text("\n".join(map(json.dumps, ({"format": FORMAT, "version": VERSION}, line, new))))
     page.get_by_label("A file that was exported").set_input_files(file)
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("cell", name="becomes a conflict: both are disputed")).to_be_visible()
+    contradictions = page.get_by_role("region", name="Contradictions", exact=True)
+    expect(contradictions.get_by_role("cell", name="to be decided as a conflict: both are disputed")).to_be_visible()
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%murtlap%%'") == [(0,)]
     page.get_by_role("button", name="Import").click()
     olga.is_told("all.jsonl was imported")

@@ -190,9 +190,14 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
 
     expect(olga.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
     expect(olga.page.get_by_role("heading", name="Contradictions")).to_contain_text("1")
-    for choice, outcome in (("replace", "replaces the existing fact"), ("become", "becomes a conflict")):
+    outcomes = {
+        "replace": "in place of what is here, which goes to the history",
+        "become": "to be decided as a conflict",
+    }
+    for choice, outcome in outcomes.items():
         olga.page.get_by_role("radio", name=re.compile(f"^{choice}")).click()
-        expect(olga.page.get_by_text(outcome, exact=True)).to_be_visible()
+        contradictions = olga.page.get_by_role("region", name="Contradictions", exact=True)
+        expect(contradictions.get_by_role("cell", name=outcome)).to_be_visible()
     assert world.facts(whole, "barrel") == set()
 
     olga.page.get_by_role("button", name="Import", exact=True).click()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused, insert, run
+from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused, insert
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,6 @@ GOOD: dict[str, dict[str, Any]] = {
     "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
     "layer_slot": {"kind": "memory", "object_id": 7, "words": "number phon", "version": 1},
-    "detective_mark": {"source": "edge_history", "row": 7},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {
         "kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}",
@@ -77,7 +76,6 @@ BAD_ROWS = [
     BadRow("layer_slot_unique", "layer_slot", {"version": 2}, beside={}),
     BadRow("layer_slot_kind_is_known", "layer_slot", {"kind": "edge"}),
     BadRow("layer_slot_has_words", "layer_slot", {"words": ""}),
-    BadRow("detective_mark_source_is_known", "detective_mark", {"source": "diary"}),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
@@ -99,9 +97,8 @@ BAD_ROWS = [
 
 @pytest.fixture(autouse=True)
 def decided() -> None:
-    """A conflict that was decided about, in the past. The detective has read nothing."""
+    """A conflict that was decided about, in the past."""
     add_words()
-    run("DELETE FROM detective_mark")
     insert("conflict", GOOD["conflict"] | {"id": SLOT, "status": "resolved"})
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": CLAIM, "status": "resolved"})
     insert("decision", GOOD["decision"] | {"id": DECISION})

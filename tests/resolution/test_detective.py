@@ -17,8 +17,8 @@ from memory.memories.slots import find_slots
 from memory.memories.store import Change, Draft
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, LlmCall, Memory, Project, ProjectState
 from resolution.detective import changes, reading, run
-from resolution.domain.story import StoryRow
-from resolution.models import Conflict, ConflictMember, DetectiveMark, Run
+from resolution.detective.story import StoryRow
+from resolution.models import Conflict, ConflictMember, Run
 from resolution.tasks import detect, detect_due
 from tests.arrange import OPERATOR, dismiss, dispute, say
 from tests.llm_server import LlmServer, Says
@@ -32,12 +32,6 @@ NUMBERS = itertools.count()
 @pytest.fixture
 def project(db: None) -> Project:
     return Project.objects.create(slug="p05", name="Interferometer")
-
-
-@pytest.fixture(autouse=True)
-def _marks(db: None) -> None:
-    """From here on everything is new."""
-    changes.set_marks(dict.fromkeys(changes.TABLES, 0))
 
 
 def remember(text: str, project: Project | None = None, days: float = 1, **more: Any) -> Memory:
@@ -118,7 +112,7 @@ def test_a_projects_story_is_what_belongs_to_it_and_the_rest_is_a_story_of_its_o
         "lens is part of cell", "p05.mirror is part of cell",
     ]  # fmt: skip
     assert told(None) == ["The wiki has a backup.", "p050.mirror is part of cell", "wiki runs on tyr"]
-    assert {key: len(rows) for key, rows in changes.find_changes_since(NOW - timedelta(1)).items()} == {
+    assert {key: len(rows) for key, rows in changes.find_changes(NOW - timedelta(1)).rows.items()} == {
         project.pk: 5, None: 3
     }  # fmt: skip
 
@@ -147,7 +141,7 @@ def test_of_a_long_story_some_is_left_and_always_what_is_about_what_has_changed(
 def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_twice() -> None:
     there_and_back()
 
-    done = run.read_now(None, "anna")
+    done = run.run_for_project(None, "anna")
 
     assert done is not None
     assert (done.status, done.counts["asked_reversal"]) == ("done", 1)
@@ -161,12 +155,12 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
         ("edge_history", "orders-api is in rest [protocol]", False),
     ]
     Conflict.objects.update(status="dismissed")
-    again = run.read_now(None)
+    again = run.run_for_project(None, "")
     assert again is not None
     assert "asked_reversal" not in again.counts
     state("orders-api ispart graphql protocol", "four")
     state("orders-api ispart rest protocol", "five")
-    run.read_now(None)
+    run.run_for_project(None, "")
     assert len(asked()) == 2  # it has gone there and back again
 
 
@@ -175,7 +169,7 @@ def test_one_run_asks_no_more_about_a_story_than_people_can_answer(monkeypatch) 
     there_and_back()
     there_and_back("billing-api")
 
-    assert [run.read_now(None, "anna").counts["asked_reversal"] for _ in range(2)] == [1, 1]
+    assert [run.run_for_project(None, "anna").counts["asked_reversal"] for _ in range(2)] == [1, 1]
     assert len({question for _, _, question in asked()}) == 2
 
 
@@ -197,7 +191,7 @@ def test_of_a_slot_where_all_is_kept_no_other_number_is_asked_about() -> None:
     Dimension.objects.filter(soas__token="artifact").update(on_collision="keep_all")
     say("laser isa drawing-laser-2 artifact", "winky", conversation=b"two".ljust(16))
 
-    run.read_now(None)
+    run.run_for_project(None, "")
 
     assert Edge.objects.filter(concept__token="laser").count() == 2
     assert asked() == []
@@ -206,7 +200,7 @@ def test_of_a_slot_where_all_is_kept_no_other_number_is_asked_about() -> None:
 def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:
     remember("The canary weighs 10 g.", project, days=9)
     remember("The canary weighs 12 g.", project, days=2)
-    run.read_now(project)
+    run.run_for_project(project, "")
     assert "canary" in asked()[0][2]
 
     Memory.objects.first().delete()
@@ -214,7 +208,7 @@ def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:
     assert Conflict.objects.values_list("status", "question").get() == (
         "resolved", "What this asked about was forgotten."
     )  # fmt: skip
-    assert run.read_now(project) is not None
+    assert run.run_for_project(project, "") is not None
 
 
 QUIET = {
@@ -229,7 +223,7 @@ def test_nothing_is_asked_where_the_story_is_clear(texts: list[str]) -> None:
     for at, text in enumerate(texts):
         remember(text, days=9 - at)
 
-    run.read_now(None)
+    run.run_for_project(None, "")
 
     assert asked() == []
 
@@ -242,7 +236,7 @@ def test_one_conversation_at_work_and_a_word_about_going_back_leave_nothing_open
     remember("The queue holds 100 jobs.", days=2, conversation=b"c" * 16)
     remember("The queue holds 500 jobs.", days=1.99, conversation=b"c" * 16)
 
-    run.read_now(None)
+    run.run_for_project(None, "")
 
     assert asked() == []
 
@@ -256,8 +250,8 @@ def test_a_model_asks_and_what_it_was_asked_is_not_asked_again(llm: LlmServer, p
     remember("The Postgres 17 cluster has two replicas.", project, days=2)
     confuse(llm, "Postgres 17", "Postgres 14", question="Is Postgres 14 still the database version?")
 
-    run.read_now(project)
-    done = run.read_now(project)
+    run.run_for_project(project, "")
+    done = run.run_for_project(project, "")
 
     assert asked() == [("model", "p05", "Is Postgres 14 still the database version?")]
     assert ConflictMember.objects.get(is_asked=True).text == "Postgres 14 is our database version."
@@ -301,7 +295,7 @@ def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
 
     llm.answers_by(answer)
 
-    done = run.read_now(None)
+    done = run.run_for_project(None, "")
 
     assert done is not None
     assert (asked(), done.counts.get("failed")) == ([], None)
@@ -312,8 +306,8 @@ def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_model_that_answers_nonsense_asks_nothing_and_the_next_batch_goes_on(llm: LlmServer, monkeypatch) -> None:
     choose_model(llm)
-    monkeypatch.setattr("resolution.domain.story.BATCH_CHARACTERS", 600)
-    monkeypatch.setattr("resolution.domain.story.OVERLAP_CHARACTERS", 60)
+    monkeypatch.setattr("resolution.detective.story.BATCH_CHARACTERS", 600)
+    monkeypatch.setattr("resolution.detective.story.OVERLAP_CHARACTERS", 60)
     monkeypatch.setattr("resolution.detective.reading.BATCH_CHARACTERS", 10_000)
     for number in range(34):
         remember(f"The shelf {number} holds the books about {'abc' * 10} and {number}.", days=90 - number)
@@ -328,7 +322,7 @@ def test_a_model_that_answers_nonsense_asks_nothing_and_the_next_batch_goes_on(l
 
     llm.answers_by(answer)
 
-    done = run.read_now(None)
+    done = run.run_for_project(None, "")
 
     assert done is not None
     assert done.status == "done"
@@ -345,7 +339,7 @@ def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
     llm.answers_by(lambda asked: {"confusions": []})
     remember("One thing."), remember("Another thing.")
 
-    first, second = run.read_now(None), run.read_now(None)
+    first, second = run.run_for_project(None, ""), run.run_for_project(None, "")
 
     assert first is not None
     assert second is not None
@@ -356,24 +350,39 @@ def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
 # --- when ---
 
 
-def test_it_reads_some_minutes_after_the_last_change(monkeypatch) -> None:
-    monkeypatch.setattr(changes, "SETTLED_S", 0.0)
+def test_it_reads_some_minutes_after_the_last_change_and_each_change_once() -> None:
     there_and_back()
 
-    assert run.read_again(timezone.now() + run.DELAY / 2) is None
+    assert run.run_after_changes(timezone.now() + run.DELAY / 2) is None
     detect_due()
     assert asked() == []
-    assert run.read_again(timezone.now() + run.DELAY) is not None
+    assert run.run_after_changes(timezone.now() + run.DELAY) is not None
     assert len(asked()) == 1
-    assert run.read_again(timezone.now() + run.DELAY) is None  # it has been read
+    assert run.run_after_changes(timezone.now() + run.DELAY) is None  # it has been read
+    there_and_back("billing-api")
+    run.run_for_project(None, "anna")  # which may be one project of many
+    assert run.run_after_changes(timezone.now() + run.DELAY) is not None
 
 
-def test_the_first_look_takes_what_is_there_for_read() -> None:
+def test_it_reads_after_an_hour_even_while_somebody_is_still_writing(project: Project) -> None:
+    settle("4.8 kg", project)
     there_and_back()
-    DetectiveMark.objects.all().delete()
+    assert run.run_after_changes() is None
 
-    assert run.read_again(timezone.now() + timedelta(days=1)) is None
-    assert DetectiveMark.objects.count() == len(changes.TABLES)
+    ProjectState.objects.update(set_at=NOW - run.DELAYS_MAX * run.DELAY)
+
+    assert run.run_after_changes() is not None
+
+
+def test_the_next_run_reads_again_what_a_failed_one_has_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    there_and_back()
+    with monkeypatch.context() as broken:
+        broken.setattr(run, "read_story", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run.run_after_changes(timezone.now() + run.DELAY)
+
+    assert run.run_after_changes(timezone.now() + run.DELAY) is not None
+    assert len(asked()) == 1
 
 
 def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None:

@@ -20,7 +20,8 @@ from memory.search.vectors import queue, schema
 from resolution.consolidation import doubts
 from resolution.decisions.conflicts import resolve
 from resolution.detective import opening, reading, run
-from resolution.domain.story import StoryRow, name_lines, render_lines
+from resolution.detective.lines import load_lines
+from resolution.detective.story import StoryRow, name_lines, render_lines
 from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict
 from tests.arrange import OPERATOR, configure, dispute, say, update
@@ -204,10 +205,7 @@ def story_of(project: Project | None, *changed: StoryRow, seed: str = "") -> lis
 
 def ask(question: str, project: Project | None, *memories: Memory) -> Conflict:
     """Open a question about the memories, of which the first is asked about."""
-    rows = {
-        line.row.id: line
-        for line in opening.told.load_lines([StoryRow("memory", each.pk) for each in memories], project)
-    }
+    rows = {line.row.id: line for line in load_lines([StoryRow("memory", each.pk) for each in memories], project)}
     lines = tuple(rows[each.pk] for each in memories)
     found = opening.open_for(run.Finding("model", lines, lines[0], question), project)
     return Conflict.objects.get(pk=found)
@@ -251,7 +249,7 @@ def play_known_pair(given: Any, model: LlmServer) -> None:
     is_answered = "answered" in str(given)
     answer(ask("Is REST still in use?", None, one, other), "yes" if is_answered else "dismiss")
     confuse(model, *reversed(texts), question="Is GraphQL still in use?")
-    run.read_now(None)
+    run.run_for_project(None, "")
     assert model.asked
     assert Conflict.objects.count() == 1
 
@@ -313,7 +311,7 @@ def play_short_story(_given: Any, _: LlmServer) -> None:
 def play_no_detective(_given: Any, model: LlmServer) -> None:
     remember("We use REST.", days=3)
     remember("We use GraphQL.")
-    done = run.read_now(None)
+    done = run.run_for_project(None, "")
     assert done is not None
     assert (done.status, model.asked, Conflict.objects.count()) == ("skipped", [], 0)
     assert "No model is chosen" in done.note
@@ -328,7 +326,7 @@ def play_malformed_answer(_given: Any, model: LlmServer) -> None:
         "We use both, it seems.", {"confusions": [{"fact_ids": ["00000000"], "question": "Is it so?", "asked_id": ""}]}
     )
     for _again in range(2):
-        done = run.read_now(None)
+        done = run.run_for_project(None, "")
         assert done is not None
         assert (done.counts["failed"], Conflict.objects.count()) == (1, 0)
     assert LlmCall.objects.count() == 2

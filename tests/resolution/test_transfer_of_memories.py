@@ -35,7 +35,7 @@ from resolution.memories import service
 from resolution.memories.project_state import settle
 from resolution.memories.remarks import compose
 from resolution.models import Conflict
-from resolution.transfer import ImportRefused, NotPermitted, Report
+from resolution.transfer import ImportRefused, Report
 from resolution.transfer.exporter import Extent
 from tests.arrange import OPERATOR
 from tests.resolution.test_transfer import file_of
@@ -227,8 +227,8 @@ def test_a_memory_that_contradicts_one_here_is_disputed_left_out_or_taken(
     report = take_in(new, differences=differences)
 
     assert dict(report.memories) == dict(seen.memories) == {outcome: 1}
-    assert seen.memory_differences == report.memory_differences
-    assert report.memory_differences[0].existing == "I prefer a rebase workflow."
+    assert seen.differences == report.differences
+    assert report.differences[0].existing == "I prefer a rebase workflow."
     assert [(one.status, one.is_disputed) for one in Memory.objects.order_by("pk")] == states
     assert Conflict.objects.filter(status="open").count() == (differences == "queue")
     assert not take_in(new, differences=differences).changes
@@ -291,20 +291,6 @@ def test_what_was_forgotten_here_stays_so_and_an_episode_is_there_once(world: No
 
     assert dict(report.episodes) == {"forgotten": 1, "known": 2}
     assert Episode.objects.count() == 2
-
-
-def test_nobody_imports_or_compares_what_their_account_may_not() -> None:
-    remember("Tea is at five.", at=timezone.now())
-    may = {"memory.view_memory", "memory.add_memory"}.__contains__
-
-    with pytest.raises(NotPermitted, match="changes memories"):
-        take_in(line("Lunch is at noon.", status="invalid"), may=may)
-    with pytest.raises(NotPermitted, match="adds projects"):
-        take_in({"kind": "project", "project": "hogwarts", "name": "Hogwarts"}, may=may)
-    with pytest.raises(NotPermitted, match="compared with the memories"):
-        transfer.preview(file_of(line("Tea is at five.")), may=lambda right: right != "memory.view_memory")
-    assert take_in(line("Lunch is at noon."), may=may).memories["new"] == 1
-    assert not Project.objects.exists()
 
 
 def test_the_command_writes_as_much_as_it_is_asked_for(world: None, tmp_path: Any) -> None:

@@ -12,7 +12,7 @@ from django.test import AsyncClient
 
 from resolution import transfer
 from resolution.admin import transfer as transfer_page
-from resolution.transfer.interchange import format_header
+from resolution.transfer.lines import format_header
 from tests.arrange import say
 
 PAGE = "/admin/transfer/"

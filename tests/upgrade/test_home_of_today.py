@@ -38,6 +38,7 @@ ALLOWED: Final[dict[str, str]] = {
     ),
     "rows of config": "Configuration: one of the 29 settings",
     "rows of asked_search": "Searches on request are not counted any more.",
+    "rows of detective_mark": "Narrative detective: it reads what has changed since its last run.",
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
 }

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{format_count(read.lines, 'line')} in {batches}. {asked} would be asked.")
 
     def run_now(self, project: Project | None) -> None:
-        done = run.read_now(project, user())
+        done = run.run_for_project(project, user())
         if done is None:
             raise CommandError("The detective is at work already.")
         self.stdout.write(f"Run {done.pk} is {done.status}: {describe_counts(done.counts) or 'nothing to read'}.")

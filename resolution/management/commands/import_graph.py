@@ -63,14 +63,10 @@ class Command(BaseCommand):
     def print_report(self, report: Report) -> None:
         self.print_mistakes(report)
         for each in report.differences:
-            against = f"against {each.existing}" if each.existing is not None else "which closes a cycle"
-            self.stdout.write(f"line {each.line}: {each.fact}, {against}: {each.outcome}")
-        if (more := report.differing - len(report.differences)) > 0:
-            self.stdout.write(f"... and {more} more.")
-        for one in report.memory_differences:
-            self.stdout.write(f"line {one.line}: {one.text!r}, against {one.existing!r}: {one.outcome}")
-        if (more := report.contradicting_memories - len(report.memory_differences)) > 0:
-            self.stdout.write(f"... and {more} more memories.")
+            against = f"against {each.existing!r}" if each.existing else "which closes a cycle"
+            self.stdout.write(f"line {each.line}: {each.text!r}, {against}: {each.outcome_in_words}")
+        if report.more_differences:
+            self.stdout.write(f"... and {report.more_differences} more.")
         for count, what, which in report.summarize():
             self.stdout.write(f"{count:>8} {what}: {which}")
 
@@ -79,8 +75,8 @@ class Command(BaseCommand):
             self.stderr.write(self.style.WARNING(report.warning))
         for mistake in report.mistakes:
             self.stderr.write(self.style.WARNING(str(mistake)))
-        if (more := report.mistakes_count - len(report.mistakes)) > 0:
-            self.stderr.write(self.style.WARNING(f"... and {more} more mistakes."))
+        if report.more_mistakes:
+            self.stderr.write(self.style.WARNING(f"... and {report.more_mistakes} more mistakes."))
 
 
 def open_file(name: str) -> BinaryIO:

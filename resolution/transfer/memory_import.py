@@ -1,6 +1,7 @@
 """Imports a file's projects, project state, memories and episodes, in portions. All functions run inside the caller's
 transaction."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -21,7 +22,7 @@ from memory.secrets.redaction import mask_secrets
 from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import open_between, settle_memories
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
-from resolution.transfer.report import Report, ReportProgress
+from resolution.transfer.report import Report
 
 LINES_AT_ONCE: Final = 1_000
 OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # for memories that contradict one here
@@ -29,36 +30,33 @@ OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # for 
 NumberedMemory = tuple[int, MemoryLine]
 
 
-class Remembrance:
-    """The import of what is remembered. ``by`` is the importer as the history names them; ``report`` counts the
-    outcomes."""
+class MemoryImport:
+    """The import of projects, project state, memories and episodes. ``by`` is the importer as the history names them;
+    ``report`` counts the outcomes."""
 
     def __init__(self, by: Change, differences: Differences, report: Report) -> None:
         self._by = by
         self._differences: Differences = differences
         self._report = report
-        self._projects: dict[str | None, int | None] = {None: None}
+        self._projects = {project.slug: project for project in Project.objects.all()}
         self._last = 0  # the newest memory from before the import
 
     def add_projects(self, lines: Iterable[ProjectLine]) -> None:
-        here = {project.slug: project for project in Project.objects.all()}
         for line in lines:
-            known = here.get(line.project)
+            known = self._projects.get(line.project)
             if known is None:
-                here[line.project] = Project.objects.create(
+                self._projects[line.project] = Project.objects.create(
                     slug=line.project, name=line.name, description=line.description, is_open=line.is_open
                 )
                 self._report.new_projects.append(line.project)
             elif (known.name, known.description, known.is_open) != (line.name, line.description, line.is_open):
                 self._report.other_projects.append(line.project)
-        self._projects |= {slug: project.pk for slug, project in here.items()}
 
-    def add_states(self, lines: Iterable[tuple[int, StateLine]]) -> None:
+    def add_states(self, lines: Iterable[StateLine]) -> None:
         """Add the values. A category and key has one value: if another is here, it is replaced only if all differences
         are taken."""
-        projects = {project.slug: project for project in Project.objects.all()}
-        for _, line in lines:
-            project, value = projects[line.project], " ".join(mask_secrets(line.value).split())[:VALUE_CHARACTERS]
+        for line in lines:
+            project, value = self._projects[line.project], " ".join(mask_secrets(line.value).split())[:VALUE_CHARACTERS]
             standing = project_state.lock_standing(project, line.category, line.key)
             is_same = standing is not None and standing.value == value
             outcome = "same" if is_same else "new" if standing is None else OUTCOMES[self._differences]
@@ -71,46 +69,43 @@ class Remembrance:
             )  # fmt: skip
             detect_state(written.row)
 
-    def add_episodes(self, lines: Iterable[EpisodeLine], total: int, progress: ReportProgress) -> None:
-        for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
-            progress("Taking in what was said", at * LINES_AT_ONCE, total)
+    def add_episodes(self, lines: Iterable[EpisodeLine]) -> None:
+        for portion in chunks(lines, LINES_AT_ONCE):
             said = {bytes.fromhex(line.id): line for line in portion}
             left_out = import_rows.leave_out_episodes(said)
             new = {digest: line for digest, line in said.items() if digest not in left_out}
-            self._report.episodes.update(left_out.values())
-            self._report.episodes.update({"new": len(new)} if new else {})
-            import_rows.add_episodes([self._say(digest, line) for digest, line in new.items()])
+            self._report.episodes += Counter(new=len(new)) + Counter(left_out.values())
+            import_rows.add_episodes(
+                [
+                    EpisodeCopy(
+                        digest, bytes.fromhex(line.conversation),
+                        Scope(Speaker(line.agent, line.person), self._find_project(line.project)),
+                        line.role, line.said, line.said_at,
+                    )
+                    for digest, line in new.items()
+                ]
+            )  # fmt: skip
 
-    def _say(self, digest: bytes, line: EpisodeLine) -> EpisodeCopy:
-        scope = Scope(Speaker(line.agent, line.person), self._projects[line.project])
-        return EpisodeCopy(digest, bytes.fromhex(line.conversation), scope, line.role, line.said, line.said_at)
-
-    def add_memories(self, lines: Iterable[NumberedMemory], total: int, progress: ReportProgress) -> None:
+    def add_memories(self, lines: Iterable[NumberedMemory]) -> None:
         self._last = Memory.objects.aggregate(last=Max("pk"))["last"] or 0
-        for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
-            progress("Remembering", at * LINES_AT_ONCE, total)
+        for portion in chunks(lines, LINES_AT_ONCE):
             self._add(portion)
 
     def _add(self, portion: Sequence[NumberedMemory]) -> None:
         memories = [self._compose(line) for _, line in portion]
         same = import_rows.find_same(memories, self._last) if self._last else set()
-        new: list[Memory] = []
-        contradicting: list[tuple[Memory, list[Memory]]] = []
+        added: list[tuple[Memory, list[Memory]]] = []
         for at, ((number, _), memory) in enumerate(zip(portion, memories, strict=True)):
             if at in same:
-                self._report.memories["same"] += 1
+                self._report.add_memory(number, memory, "same")
                 continue
             rivals = self._find_rivals(memory)
             outcome = OUTCOMES[self._differences] if rivals else "new"
-            self._report.memories[outcome] += 1
-            if rivals:
-                self._report.add_memory_difference(number, memory, outcome, rivals[0])
-            if outcome == "kept":
-                continue
-            new.append(memory)
-            contradicting.append((memory, rivals))
-        import_rows.add(new, self._by)
-        for memory, rivals in contradicting:
+            self._report.add_memory(number, memory, outcome, rivals[0] if rivals else None)
+            if outcome != "kept":
+                added.append((memory, rivals))
+        import_rows.add([memory for memory, _ in added], self._by)
+        for memory, rivals in added:
             self._settle_with(memory, rivals)
 
     def _settle_with(self, memory: Memory, rivals: Sequence[Memory]) -> None:
@@ -135,7 +130,7 @@ class Remembrance:
         return Memory(
             text=line.text,
             category=category,
-            project_id=self._projects[line.project],
+            project_id=self._find_project(line.project),
             agent=line.agent,
             person=line.person,
             slot=found.slot if line.slot is None else line.slot,
@@ -151,6 +146,9 @@ class Remembrance:
             last_updated=line.last_updated or Change("", line.channel, said_at).evident_at,
             archived_at=None if line.holds else line.archived_at or timezone.now(),
         )
+
+    def _find_project(self, slug: str | None) -> int | None:
+        return self._projects[slug].pk if slug is not None else None
 
     def _find_rivals(self, memory: Memory) -> list[Memory]:
         """Find rivals among the memories from before the import. Memories of one file are not compared with each

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import stories
-from resolution.domain import detective_prompt, forgetting, story, tiers
-from resolution.domain.story import StoryLine, StoryRow
+from resolution.detective import prompt, story, tiers
+from resolution.detective.story import StoryLine, StoryRow
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -93,21 +93,21 @@ def test_what_is_kept_survives_and_the_same_seed_leaves_the_same(
 ) -> None:
     rows = {StoryRow("memory", number) for number in kept}
 
-    left = forgetting.choose(aged, rows, seed=seed)
+    left = story.choose_survivors(aged, rows, seed=seed)
 
     assert rows <= left <= {*aged, *rows}
-    assert left == forgetting.choose(dict(reversed(aged.items())), rows, seed=seed)
+    assert left == story.choose_survivors(dict(reversed(aged.items())), rows, seed=seed)
     assert {row for row, (_, conflicts) in aged.items() if conflicts > 3} <= left
 
 
 def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
-    assert [forgetting.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
-    assert [forgetting.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
+    assert [story.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
+    assert [story.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
     for age, share in ((timedelta(0), 0.3), (timedelta(days=3), 0.15), (timedelta(days=30), 0.075)):
         many = {StoryRow("memory", number): (age, 0) for number in range(5_000)}
-        assert len(forgetting.choose(many, (), seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
+        assert len(story.choose_survivors(many, (), seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
     aged = {StoryRow("memory", number): (timedelta(0), 9) for number in range(3_000)}
-    assert len(forgetting.choose(aged, (), seed="1")) == forgetting.LINES_MAX
+    assert len(story.choose_survivors(aged, (), seed="1")) == story.LINES_MAX
 
 
 def test_rows_have_ids_of_their_own_and_what_was_replaced_says_so() -> None:
@@ -213,13 +213,13 @@ def test_a_model_asks_about_lines_of_the_story_by_yes_or_no() -> None:
     [batch] = story.split_batches(told)
     one, other, third = batch.lines
 
-    [found], mistakes = detective_prompt.read_findings(answer([one, other, one], asked=other), batch)
+    [found], mistakes = prompt.read_findings(answer([one, other, one], asked=other), batch)
 
     assert (found.lines, found.asked, mistakes) == (tuple(told[:2]), told[1], [])
-    [guessed], _ = detective_prompt.read_findings(answer([one, third]), batch)
+    [guessed], _ = prompt.read_findings(answer([one, third]), batch)
     assert guessed.asked == told[0]  # which the question speaks of
-    assert detective_prompt.SCHEMA["required"] == ["confusions"]
-    assert batch.text in detective_prompt.build_prompt(batch)
+    assert prompt.SCHEMA["required"] == ["confusions"]
+    assert batch.text in prompt.build_prompt(batch)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_what_is_no_question_about_the_story_is_refused_with_a_reason(given: dic
         if isinstance(each, dict) and isinstance(each["fact_ids"], list):
             each["fact_ids"] = [name.format(**names) if isinstance(name, str) else name for name in each["fact_ids"]]
 
-    found, mistakes = detective_prompt.read_findings(given, batch)
+    found, mistakes = prompt.read_findings(given, batch)
 
     assert found == []
     assert len(mistakes) == 1
@@ -284,7 +284,7 @@ def test_a_question_tells_nobody_what_another_person_said(question: str, is_aske
     [batch] = story.split_batches(told)
     one, other, _ = batch.lines
 
-    found, mistakes = detective_prompt.read_findings(answer([one, other], question), batch)
+    found, mistakes = prompt.read_findings(answer([one, other], question), batch)
 
     assert (len(found), len(mistakes)) == ((1, 0) if is_asked else (0, 1))
 
@@ -297,7 +297,7 @@ def test_a_question_tells_nobody_what_another_person_said(question: str, is_aske
 def test_no_answer_breaks_the_reading(given: object) -> None:
     [batch] = story.split_batches([line(1), line(2)])
 
-    assert detective_prompt.read_findings({"confusions": given}, batch)[0] == []
+    assert prompt.read_findings({"confusions": given}, batch)[0] == []
 
 
 @pytest.mark.parametrize(
@@ -313,4 +313,4 @@ def test_no_answer_breaks_the_reading(given: object) -> None:
     ],
 )
 def test_questions_are_answered_by_yes_or_no(question: str, is_one: bool) -> None:
-    assert detective_prompt.is_yes_no_question(question) == is_one
+    assert prompt.is_yes_no_question(question) == is_one

@@ -20,8 +20,8 @@ from memory.english.words import changing
 from memory.english.words import claims as english
 from memory.memories.consolidation import find_contradiction
 from memory.memories.slots import Slots
-from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import StoryLine, is_same_session
+from resolution.detective.prompt import Finding
+from resolution.detective.story import StoryLine, is_same_session
 
 WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from memory.english.excerpts import find_content_words, make_harmless
 from memory.english.stems import content_stems, stem, words_of
-from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
+from resolution.detective.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400
 ROWS_MAX: Final = 12  # per question: nobody can weigh more

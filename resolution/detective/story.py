@@ -1,11 +1,11 @@
-"""The story of a project as the detective reads it: what was said and decided, one line each, oldest first.
+"""The story of a project as the detective reads it: what was said and decided, one line each, oldest first; and the
+forgetting curve, by which only some of a long story is read again.
 
 A line looks like ``3f2a9c10 2026-03-04 12:30 [decision, conversation 2] The API is REST-based.`` Lines that no longer
 hold end with the reason. They stay in the story, because a change there and back is only visible in what was replaced.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
@@ -19,7 +19,13 @@ OVERLAP_CHARACTERS: Final = BATCH_CHARACTERS // 10
 TEXT_CHARACTERS: Final = 600
 SESSION: Final = timedelta(hours=1)  # at most between two lines of one session
 _UNBRACKETED: Final = str.maketrans("[]", "()")
-_JOINTS: Final = re.compile(r"[_.'@+-]")
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(days=7)
+# The share of rows that survives, by age.
+SURVIVAL_DAY: Final = 0.3
+SURVIVAL_WEEK: Final = 0.15
+SURVIVAL_OLDER: Final = 0.075
+LINES_MAX: Final = 2_000  # per story: about ten batches, which bounds the model's calls
 DECISION: Final = "decision"  # the kind of decisions, which are in the story but never members of a conflict
 
 
@@ -161,12 +167,6 @@ def is_same_session(one: StoryLine, other: StoryLine) -> bool:
     return one.speaker == other.speaker
 
 
-def carries(token: str, slug: str) -> bool:
-    """True if the name contains the project's slug as whole parts: ``p05.lateral-support`` carries ``p05``."""
-    parts, wanted = _JOINTS.split(token), _JOINTS.split(slug)
-    return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
-
-
 def find_pairs(lines: Iterable[StoryLine]) -> set[frozenset[StoryRow]]:
     """Return all unordered pairs of rows by which conflicts know different lines."""
     known = list(lines)
@@ -177,3 +177,33 @@ def find_pairs(lines: Iterable[StoryLine]) -> set[frozenset[StoryRow]]:
         for first in one.rows
         for second in other.rows
     }
+
+
+# --- forgetting ---
+
+
+def survival(age: timedelta, conflicts: int) -> float:
+    """Return the probability that a row of this age with that many conflicts survives."""
+    base = SURVIVAL_DAY if age < DAY else SURVIVAL_WEEK if age <= WEEK else SURVIVAL_OLDER
+    return min(1.0, base * 2.0 ** min(conflicts, 16))
+
+
+def choose_survivors(
+    aged: Mapping[StoryRow, tuple[timedelta, int]], kept: Collection[StoryRow], *, seed: str
+) -> set[StoryRow]:
+    """Return the ``kept`` rows and the survivors of the aged ones, which are given with their age and number of
+    conflicts. At most LINES_MAX in all, unless more are kept."""
+    # How close each row is to being forgotten. If too many survive, those closest to it go.
+    nearness = {
+        row: draw(seed, row) / chance
+        for row, (age, conflicts) in aged.items()
+        if row not in kept and (chance := survival(age, conflicts))
+    }
+    surviving = sorted((row for row, near in nearness.items() if near < 1), key=lambda row: (nearness[row], row))
+    return {*kept, *surviving[: max(0, LINES_MAX - len(kept))]}
+
+
+def draw(seed: str, row: StoryRow) -> float:
+    """Return a number from 0 to 1. A row is forgotten if its chance is not greater."""
+    digest = blake2s(f"{seed} {row.kind} {row.id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64

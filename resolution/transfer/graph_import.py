@@ -1,7 +1,8 @@
-"""Writes the lines of a file to the graph, in portions, by the same rules and writers as statements and decisions. All
-functions run inside the caller's transaction, which holds the locks of the dimensions."""
+"""Imports a file's facts, aliases and rulings, in portions, by the same rules and writers as statements and
+decisions. All functions run inside the caller's transaction, which holds the locks of the dimensions."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from django.db.models import Q
@@ -14,12 +15,12 @@ from memory.graph.judging import Ruling
 from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
-from memory.types import Place, Slot, TripleIds
+from memory.types import Slot, TripleIds
 from resolution import rulings
 from resolution.intake.open_claims import OpenClaims, rebase
 from resolution.models import DecidedTriple
 from resolution.transfer.lines import AliasLine, DecidedLine, FactLine
-from resolution.transfer.report import Report, ReportProgress
+from resolution.transfer.report import Report
 
 # More than 2,000 rows in one statement are announced as one reload (sql/functions.sql), and no portion of a
 # large import should make the caches read its rows one by one.
@@ -30,10 +31,10 @@ PLACED: Final[Mapping[str, str]] = {
     "inserted": "new", "confirmed": "same", "superseded": "taken", "outdated": "outdated",
 }  # fmt: skip
 
-Numbered = tuple[int, FactLine]
+NumberedFact = tuple[int, FactLine]
 
 
-class Writer:
+class GraphImport:
     """The import of the graph. ``by`` is the importer as the history names them; ``report`` counts the outcomes."""
 
     def __init__(self, by: Attribution, differences: Differences, report: Report) -> None:
@@ -64,15 +65,10 @@ class Writer:
                 )
                 for line in new
             )  # fmt: skip
-            self._report.new_aliases += len(new)
-            self._report.known_aliases += len(portion) - len(new)
+            self._report.aliases += Counter(new=len(new), unused=len(portion) - len(new))
 
-    def place_facts(self, facts: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
-        waiting: list[Numbered] = []
-        for at, portion in enumerate(chunks(facts, FACTS_AT_ONCE)):
-            progress("Placing", at * FACTS_AT_ONCE, total)
-            waiting += self._place(portion)
-        progress("Placing", total, total)
+    def place_facts(self, facts: Iterable[NumberedFact]) -> None:
+        waiting = [fact for portion in chunks(facts, FACTS_AT_ONCE) for fact in self._place(portion)]
         # A fact may stop closing a cycle once other facts of the file have replaced a step of it.
         while waiting:
             still = [fact for portion in chunks(waiting, FACTS_AT_ONCE) for fact in self._place(portion)]
@@ -81,21 +77,20 @@ class Writer:
             waiting = still
         for portion in chunks(waiting, FACTS_AT_ONCE):
             self._place(portion, is_last_try=True)
-        self._report.differences.sort(key=lambda difference: difference.line)
         # At the end, all words in order: the flusher locks them in the same order.
         for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
             store.make_novel(concepts)
         for slot in sorted(self._disputed):
             rebase(slot, fill=False)
 
-    def _place(self, facts: Sequence[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
+    def _place(self, facts: Sequence[NumberedFact], *, is_last_try: bool = False) -> list[NumberedFact]:
         """Place the facts, and return those that would close a cycle. On the last try, they are queued instead."""
         slots = SlotSet([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
         claims, known = OpenClaims(triples), rulings.find_rulings(triples)
         # Read claims and rulings before the slots, as intake does: of a claim decided in between, the ruling is seen.
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
-        waiting: list[Numbered] = []
+        waiting: list[NumberedFact] = []
         placed: set[TripleIds] = set()
         replaced: list[Edge] = []
         for number, line in facts:
@@ -105,7 +100,7 @@ class Writer:
             imported = Imported(self._by, confirmed, line.is_corroborated, self._differences)
             ids = slots.ids[line.triple]
             if len(set(ids)) < len(ids):  # two of its words name one concept here
-                self._report.facts["same"] += 1
+                self._report.add_fact(number, line.triple, line.confidence, "same", None)
                 continue
             ruling, existing = known.get(ids), slots.edges.in_place(ids)
             moved_to = ruling.moved_to_id if ruling is not None else None
@@ -114,9 +109,7 @@ class Writer:
                 waiting.append((number, line))
                 continue
             outcome = self._judge(placement, is_decided=ruling is not None)
-            self._report.facts[outcome] += 1
-            if outcome not in ("new", "same"):
-                self._report.add_difference(number, line.triple, line.confidence, outcome, existing)
+            self._report.add_fact(number, line.triple, line.confidence, outcome, existing)
             if outcome in ("different", "ring"):
                 against = Placement("conflict", ids, existing) if existing is not None else placement
                 claims.add(against, said, is_isa=line.is_isa)
@@ -148,7 +141,11 @@ class Writer:
         for portion in chunks(lines, LINES_AT_ONCE):
             ids = store.ensure_tokens(word for line in portion for word in line.words())
             by_triple = {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in portion}
-            settled = _find_settled(by_triple, _edges(by_triple))
+            edges = Edge.objects.filter(
+                concept_id__in={triple.concept_id for triple in by_triple},
+                dim_id__in={triple.dim_id for triple in by_triple},
+            )
+            settled = rulings.find_rulings(by_triple).keys() | {edge.ids for edge in edges} & by_triple.keys()
             DecidedTriple.objects.bulk_create(
                 DecidedTriple(
                     **triple._asdict(),
@@ -161,18 +158,4 @@ class Writer:
                 for triple, line in by_triple.items()
                 if triple not in settled
             )
-            self._report.known_decided += len(settled)
-            self._report.new_decided += len(portion) - len(settled)
-
-
-def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
-    """Return the edges of these triples and some near them, by place."""
-    edges = Edge.objects.filter(
-        concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
-    )
-    return {edge.place: edge for edge in edges}
-
-
-def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
-    facts = {edge.ids for edge in edges.values()}
-    return rulings.find_rulings(triples).keys() | (facts & set(triples))
+            self._report.decided += Counter(new=len(portion) - len(settled), unused=len(settled))

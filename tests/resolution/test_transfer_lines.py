@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from memory.models import Dimension, Episode, Memory, Source
 from resolution.models import DecidedTriple
-from resolution.transfer import interchange
-from resolution.transfer.interchange import LINE_MAX_BYTES, Miscount, Mistake, UnreadableFile
 from resolution.transfer.lines import (
+    LINE_MAX_BYTES,
     LINES,
     ConceptLine,
     DecidedLine,
@@ -23,8 +22,14 @@ from resolution.transfer.lines import (
     FactLine,
     Line,
     MemoryLine,
+    Miscount,
+    Mistake,
     ProjectLine,
+    UnreadableFile,
+    format_header,
+    format_line,
 )
+from resolution.transfer.lines import read as read_numbered
 
 HEADER = b'{"format":"festinger","version":2}\n'
 FACT = {"kind": "fact", "concept": "gnommoweb", "parent": "repo", "dimension": "type", "is_isa": True}
@@ -70,11 +75,11 @@ lines = st.one_of(
 
 
 def write(line: Line) -> bytes:
-    return interchange.format_line(line.kind, [value for key, value in line.model_dump().items() if key != "kind"])
+    return format_line(line.kind, [value for key, value in line.model_dump().items() if key != "kind"])
 
 
 def read(content: bytes) -> list[Any]:
-    return [line for _, line in interchange.read(io.BytesIO(content))]
+    return [line for _, line in read_numbered(io.BytesIO(content))]
 
 
 def mistakes(*entries: Any) -> list[str]:
@@ -87,7 +92,7 @@ def mistakes(*entries: Any) -> list[str]:
 
 @given(st.lists(lines))
 def test_what_is_written_is_read_again(written: list[Line]) -> None:
-    content = interchange.format_header({"facts": len(written)}) + b"".join(map(write, written))
+    content = format_header({"facts": len(written)}) + b"".join(map(write, written))
 
     assert read(content) == written
     assert len(content.splitlines()) == len(written) + 1
@@ -111,7 +116,7 @@ def test_a_fact_written_by_hand_needs_no_more_than_its_words() -> None:
 def test_blank_lines_and_the_marks_of_editors_are_no_mistakes() -> None:
     content = b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"\r\n" + orjson.dumps(FACT) + b"\r\n\n"
 
-    assert [number for number, _ in interchange.read(io.BytesIO(content))] == [3]
+    assert [number for number, _ in read_numbered(io.BytesIO(content))] == [3]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +143,7 @@ def test_what_is_no_such_file_is_told_from_the_start(content: bytes, why: str) -
 
 @pytest.mark.parametrize(("promised", "way"), [(3, "shorter than it says"), (1, "longer than it says")])
 def test_a_file_that_is_cut_is_noticed(promised: int, way: str) -> None:
-    content = interchange.format_header({"facts": promised}) + 2 * (orjson.dumps(FACT) + b"\n")
+    content = format_header({"facts": promised}) + 2 * (orjson.dumps(FACT) + b"\n")
 
     *_, last = read(content)
 
@@ -147,7 +152,7 @@ def test_a_file_that_is_cut_is_noticed(promised: int, way: str) -> None:
 
 
 def test_a_line_cut_in_the_middle__and_once_as_cut() -> None:
-    content = interchange.format_header({"facts": 2}) + orjson.dumps(FACT) + b"\n" + orjson.dumps(FACT)[:40]
+    content = format_header({"facts": 2}) + orjson.dumps(FACT) + b"\n" + orjson.dumps(FACT)[:40]
 
     assert read(content)[1:] == [Mistake(3, "is not valid JSON")]
 
@@ -155,7 +160,7 @@ def test_a_line_cut_in_the_middle__and_once_as_cut() -> None:
 def test_a_line_that_is_too_long_is_skipped_in_pieces() -> None:
     content = HEADER + b"x" * (3 * LINE_MAX_BYTES + 5) + b"\n" + orjson.dumps(FACT)
 
-    found = list(interchange.read(io.BytesIO(content)))
+    found = list(read_numbered(io.BytesIO(content)))
 
     assert [number for number, _ in found] == [2, 3]
     assert found[0][1] == Mistake(2, "is longer than 1048576 bytes")
