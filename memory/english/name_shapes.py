@@ -29,11 +29,7 @@ _MORE_DOMAINS: Final = load_words("more_domains")
 _FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py rb rs sc sh so tf ts ui vb xz")
 # Packages are named by their makers' domains, reversed: `org.apache.kafka`.
 _REVERSED: Final = split_words("com dev edu gov io net org")
-# Names spelled like a host that are none, or a well-known one.
-_PRODUCTS: Final = split_words(
-    "ado.net akka.net asp.net crates.io diagrams.net dot.net draw.io engine.io env.example env.local fast.ai fly.io "
-    "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
-)
+_PRODUCTS: Final = load_words("dotted_products")
 
 _ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 # Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
