@@ -60,8 +60,10 @@ def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> 
     for name in (concept, parent, dimension):
         if "@" in name:
             return Doubt(name, ADDRESS)
-        words = _split(_part_humps(name, written))
-        if len(words) > WORDS_MAX or _has_long_part(name):
+        parts = _PARTS.split(_part_humps(name, written))
+        # Versions and sizes are not words: `llama-3.1-8b-instruct-q4_k_m` has two.
+        words = [part for part in parts if sum(map(str.isalpha, part)) > 1]
+        if len(words) > WORDS_MAX or any(sum(map(str.isalpha, word)) > LETTERS_MAX for word in words):
             return Doubt(name, LONG)
         if _instructs(words):
             return Doubt(name, INSTRUCTION)
@@ -81,15 +83,6 @@ def _part_humps(name: str, written: str) -> str:
         return name
     spellings = {written[at.start() : at.end()] for at in re.finditer(re.escape(name), lowered)}
     return max((_HUMP_BEGINS.sub("_", spelled).lower() for spelled in spellings), key=len, default=name)
-
-
-def _has_long_part(name: str) -> bool:
-    return len(name) > LETTERS_MAX and any(sum(map(str.isalpha, part)) > LETTERS_MAX for part in _PARTS.split(name))
-
-
-def _split(name: str) -> list[str]:
-    # Versions and sizes are not words: `llama-3.1-8b-instruct-q4_k_m` has two.
-    return [part for part in _PARTS.split(name) if sum(map(str.isalpha, part)) > 1]
 
 
 def _instructs(words: list[str]) -> bool:
