@@ -170,18 +170,12 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     emphasised: set[str] = set()
     opened: dict[str, str] = {}
     runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
-    openings = _Openings(normal, NamesInside(normal, runs))
-    read = _LONE.get
+    openings, read = _Openings(normal, NamesInside(normal, runs)), _read_word
     for run, is_first, number, following in runs:
-        if not number and (word := read(run)) is not None:  # nearly always
-            tokens.add(word)
-            if not is_first:
-                emphasised.add(word)
-            continue
         if number and not takes_number(run, following):
             number = ""
         if " " not in run and not number:
-            tokens.add(word := _read_lone(run))
+            tokens.add(word := read(run) if len(run) <= MAX_TOKEN_LENGTH else read.__wrapped__(run))
             if not is_first:
                 emphasised.add(word)
             continue
@@ -194,19 +188,6 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
     return WordSets(tokens, emphasised, opened)
-
-
-_LONE: dict[str, str] = {}  # the readings of capitalised words that are on their own
-_LONE_MAX = 16_384
-
-
-def _read_lone(run: str) -> str:
-    if len(run) > MAX_TOKEN_LENGTH:
-        return _read_word.__wrapped__(run)
-    if len(_LONE) >= _LONE_MAX:
-        del _LONE[next(iter(_LONE))]
-    word = _LONE[run] = _read_word.__wrapped__(run)
-    return word
 
 
 # The readings of pieces between white space: most of a text is words that were read before.
