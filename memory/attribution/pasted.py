@@ -282,7 +282,7 @@ def _is_title(line: str, following: str) -> bool:
 
 def _iter_lines(text: str) -> Iterator[Span]:
     """Yield the lines that are not blank."""
-    return (line.span() for line in re.finditer(r"[^\n]*\S[^\n]*", text))
+    return (line.span() for line in re.finditer(r"[^\n]+", text) if line[0].strip())
 
 
 def _iter_clauses(text: str, start: int, end: int) -> Iterator[_Clause]:
