@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
@@ -35,7 +34,7 @@ _LEADS: Final = (
 )
 _POLITELY: Final = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz) )?)"
 _PLEASE: Final = r"(?:(?:please|pls|plz),? )"
-_TAIL: Final = r"(?:[\s,]*\b(?:please|pls|plz|thanks?|thank you|thx|ok|okay|now|for me))*"
+_TAIL: Final = r"(?:[\s,]*\b(?:please|pls|plz|thanks?|thank you|thx|ok|okay|now|for me))"
 _NEVER: Final = r"(?:do not|don't|dont|do n't)"
 
 _THIS_MESSAGE: Final = r"this(?: message| one)?"
@@ -66,16 +65,20 @@ _SPEECH: Final = load_words("verbs_of_speech")
 
 _NEVER_STORE: Final = rf"{_NEVER} (?:remember|store|save)"
 _STARTS: Final = rf"{_LEADS}{_PLEASE}?{_POLITELY}?{_PLEASE}?"
+_CLAUSE_END: Final = r"(?:\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*)"
+_FORM: Final = rf"(?:^|(?P<mark>{_CLAUSE_END}))(?P<form>{_STARTS}(?:%s){_TAIL}*?)(?=[\s.!?\u2026]*(?:{_CLAUSE_END}|$))"
 _MESSAGE: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} {_THIS_MESSAGE}"
-    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}){_TAIL}"
+    _FORM % rf"{_NEVER_STORE} {_THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}"
 )
-_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{_TAIL}")
+_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{_TAIL}*")
 _CONVERSATION: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{_THIS_CONVERSATION})"
-    rf"|{_THIS_CONVERSATION} is {_SECRET}){_TAIL}"
+    _FORM
+    % (
+        rf"{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{_THIS_CONVERSATION})"
+        rf"|{_THIS_CONVERSATION} is {_SECRET}"
+    )
 )
-_TAILS: Final = re.compile(rf"[\s,]+{_TAIL}$")
+_TAILS: Final = re.compile(rf"[\s,]+{_TAIL}*$")
 _ABOUT: Final = re.compile(
     rf"{_STARTS}(?:{_FORGET} (?:that (?P<that>.+)|(?:{_SPOKEN}|{_EVERYTHING}|{_MEMORIES})"
     rf" (?P<about>.+?)(?: {_FROM_MEMORY})?|(?P<name>.+))"
@@ -83,7 +86,6 @@ _ABOUT: Final = re.compile(
     rf"(?: {_FROM_MEMORY})?|(?P<memory>.+) {_FROM_MEMORY}))"
 )
 _POLITE: Final = re.compile(rf"{_LEADS}{_PLEASE}?{_POLITELY}")
-_CLAUSE_END: Final = re.compile(r"\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*")
 _OUTER: Final = re.compile(rf"^[\s*_~{_EMOJI}]+|[\s.!?\u2026*_~;:,){_EMOJI}-]+$")
 _SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
 _OWN_LEAD: Final = re.compile(rf"{_LEADS}{_PLEASE}?")
@@ -133,7 +135,10 @@ class Topic(NamedTuple):
 
     def is_in(self, text: str) -> bool:
         """True if a text is about it."""
-        return _is_about(self, text)
+        if self.kind is TopicKind.OWN:
+            return _own_pattern(self.text).search(_plain(text)) is not None
+        wanted = self.stems
+        return self.kind is TopicKind.SPEAKER or (bool(wanted) and wanted <= {stem(word) for word in words_of(text)})
 
     @property
     def names(self) -> set[str]:
@@ -215,42 +220,26 @@ def _read_sentence(sentence: str, is_word: IsWord, *, is_question: bool) -> Forg
     if is_asked and len(bare) <= REQUEST_MAX and (topic := _read_about(bare, small, is_word)) is not None:
         return ForgetRequest(Effect.ABOUT, 0, 0, topic)
     for effect, form in ((Effect.CONVERSATION, _CONVERSATION), (Effect.MESSAGE, _MESSAGE)):
-        if any(_has_form(part, form, is_question=is_question) for part in _split_clauses(small)):
+        if _has_form(small, form, is_question=is_question):
             return ForgetRequest(effect, 0, 0)
     return None
 
 
-class _Clause(NamedTuple):
-    text: str
-    before: str  # of its sentence
-    mark: str  # that sets it off from that
-    is_last: bool
-
-
-def _split_clauses(sentence: str) -> Iterator[_Clause]:
-    ends = [(0, 0), *(end.span() for end in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
-    for number, ((_, start), (end, _)) in enumerate(pairwise(ends)):
-        mark = sentence[ends[number][0] : start].strip()
-        yield _Clause(_OUTER.sub("", sentence[start:end]), sentence[: ends[number][0]], mark, end == len(sentence))
-    for number in range(1, len(ends) - 1):  # "Please, don't save this": with its lead
-        if _OWN_LEAD.fullmatch(f"{sentence[: ends[number][0]].strip()} "):
-            yield _Clause(_OUTER.sub("", sentence[ends[number][1] :]), "", "", True)
-
-
-def _has_form(clause: _Clause, form: re.Pattern[str], *, is_question: bool) -> bool:
-    if form.fullmatch(clause.text) is None or _BARE_CONFIDENTIAL.fullmatch(clause.text):
-        return False
-    says_not = re.search(_NEVER_STORE, clause.text) is not None or " is " in clause.text
-    if is_question and clause.is_last and says_not and _POLITE.match(clause.text) is None:
-        return False  # "Don't save this?" asks
-    before = clause.before.strip()
-    if not before or _OWN_LEAD.fullmatch(f"{before} "):
-        return True
-    first = before.split()[0]
-    if first in _CONDITIONS:
-        return False
-    # A label, or a verb of speech, says that somebody's words follow.
-    return first in ("i", "we") or (clause.mark != ":" and _REPORTED.search(before) is None)
+def _has_form(sentence: str, form: re.Pattern[str], *, is_question: bool) -> bool:
+    """True if the sentence, or a clause of it, has a form, and no condition, label or verb of speech before it."""
+    for found in form.finditer(sentence):
+        asked, before = found["form"], sentence[: found.start()].strip()
+        says_not = re.search(_NEVER_STORE, asked) is not None or " is " in asked
+        is_asking = is_question and found.end() == len(sentence) and says_not and _POLITE.match(asked) is None
+        if is_asking or _BARE_CONFIDENTIAL.fullmatch(asked):  # "Don't save this?" asks
+            continue
+        if not before or _OWN_LEAD.fullmatch(f"{before} "):
+            return True
+        first, is_labelled = before.split()[0], (found["mark"] or "").strip() == ":"
+        is_own = first in ("i", "we") or not (is_labelled or _REPORTED.search(before))
+        if is_own and first not in _CONDITIONS:
+            return True
+    return False
 
 
 def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
@@ -315,19 +304,6 @@ def _is_name(told: str, is_word: IsWord) -> bool:
 @lru_cache(maxsize=1_000)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(content_stems(text))
-
-
-def _is_about(topic: Topic, text: str) -> bool:
-    if topic.kind is TopicKind.SPEAKER:
-        return True
-    if topic.kind is TopicKind.OWN:
-        return _own_pattern(topic.text).search(_plain(text)) is not None
-    wanted = topic.stems
-    return bool(wanted) and wanted <= _stems_of(text)
-
-
-def _stems_of(text: str) -> set[str]:
-    return {stem(word) for word in words_of(text)}
 
 
 @lru_cache(maxsize=1_000)

@@ -102,23 +102,17 @@ def digest_paragraph(text: str, at: int) -> str:
 
 def requests_paste(answer: str) -> bool:
     """True if the model asks for a text to be sent: that text may be anybody's."""
-    return _requests_paste(answer[-ASKING_MAX:])
+    return _occurs(_REQUESTS_PASTE, answer[-ASKING_MAX:])
 
 
 def announces_paste(said: str) -> bool:
     """True if the speaker will send a text next."""
-    return _announces_paste(said[-ASKING_MAX:])
+    return _occurs(_ANNOUNCES_PASTE, said[-ASKING_MAX:])
 
 
-# Clients send a conversation again with each turn.
-@lru_cache(maxsize=2_000)
-def _requests_paste(end: str) -> bool:
-    return _REQUESTS_PASTE.search(end.casefold()) is not None
-
-
-@lru_cache(maxsize=2_000)
-def _announces_paste(end: str) -> bool:
-    return _ANNOUNCES_PASTE.search(end.casefold()) is not None
+@lru_cache(maxsize=4_000)  # clients send a conversation again with each turn
+def _occurs(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text.casefold()) is not None
 
 
 def is_forwarding_request(text: str) -> bool:

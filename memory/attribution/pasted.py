@@ -50,7 +50,8 @@ _DATE: Final = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}[,T ]+"
 _TIME: Final = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[ \u202f]?[ap]\.?m\.?)?"
 _SHELL: Final = r"[ \t]*(?:[$%] |[\w.-]+@[\w.-]+[^\s$#%]{0,40}[ \t]?[^\s$#%]{0,40}[$#%] |PS [A-Z]:|>>> |In \[\d+\]:)\S"
 _STAMPED: Final = (
-    rf"[ \t]*(?:{_DATE}{_TIME}|[\[(](?:{_DATE})?{_TIME}[\])]|{_TIME}[ \t]*[-–|,]?[ \t]*[^\n:]{{1,40}}:[ \t]"
+    rf"[ \t]*(?:{_DATE}{_TIME}|(?-i:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d )"
+    rf"|[\[(](?:{_DATE})?{_TIME}[\])]|{_TIME}[ \t]*[-–|,]?[ \t]*[^\n:]{{1,40}}:[ \t]"
     rf"|[^\n:]{{1,40}}[-–—] (?:today|yesterday) at \d"
     rf"|(?-i:[A-Z])[\w.'-]*(?: (?-i:[A-Z])[\w.'-]*){{0,2}}[ ,(\[]+(?:{_DATE})?{_TIME}[\])]?[ \t]*:?[ \t]*$)"
 )
@@ -281,7 +282,7 @@ def _is_title(line: str, following: str) -> bool:
 
 def _iter_lines(text: str) -> Iterator[Span]:
     """Yield the lines that are not blank."""
-    return (line.span() for line in re.finditer(r"[^\n]*\S[^\n]*", text))
+    return (line.span() for line in re.finditer(r"[^\n]+", text) if line[0].strip())
 
 
 def _iter_clauses(text: str, start: int, end: int) -> Iterator[_Clause]:

@@ -4,21 +4,15 @@ import re
 from typing import Final
 
 from memory.attribution.parts import quoted_spans
+from memory.english.machine_output import PRINTED
 from memory.english.sentences import MASK, blank_out, find_code, mask
 from memory.english.spans import replace_spans
 
-# The beginning of a line that a program wrote, or that somebody types into one.
-_PRINTED: Final = re.compile(
-    r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|[\[(]?\d\d:\d\d[:\]]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d"
-    r"|[\w.\-/\[\]() ]{0,40}(?:error|exception|warn|warning|fatal|panic|failure|info|debug|notice|hint|caused by)"
-    r"\w{0,4}(?:\[\w+\])?\s*:|at [\w.$<>/]+ ?\(|File \"|Traceback \(|[$%] |>>> |\.\.\. |\+\+\+|---|@@|diff --git"
-    r"|[+-](?=[^\s\-+\d])|\[[^\]\n]{0,60}\](?!\()|\w+@[\w.-]+:|[A-Z]:\\|[./~]+/\S|\d+[:|] |#!|//|/\*|\*/|--\s"
-    r"|[drwx-]{9,11}",
-    re.IGNORECASE,
-)
-_CASED: Final = re.compile(
-    r"[A-Z_]{2,}[=:]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z\d]"
-    r"|\W{0,2}(?:INFO|WARN|WARNING|ERROR|ERR|DEBUG|FATAL|TRACE|CRITICAL|NOTICE|PASS|PASSED|FAIL|FAILED)\b"
+# The beginning of a line of a dated list, a change, a listing, a path, a comment, a command, a tag, a report.
+_LISTED: Final = re.compile(
+    r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|\+\+\+|---|@@|diff --git|[+-](?=[^\s\-+\d])|\[[^\]\n]{0,60}\](?!\()|[A-Z]:\\"
+    r"|[./~]+/\S|\d+[:|] |#!|//|/\*|\*/|--\s|[drwx-]{9,11}|\.\.\. |[A-Z_]{2,}="
+    r"|(?i:error|exception|warn|warning|fatal|panic|failure|debug):"
 )
 _FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
 _SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
@@ -66,7 +60,7 @@ def _is_data(line: str) -> bool:
     said = line[bullet.end() :] if bullet else stripped
     if "   " in said.rstrip() or "\t" in said or said.count("|") > 1:  # columns
         return True
-    if _PRINTED.match(said) or _CASED.match(said) or _FIELD.match(said):
+    if PRINTED.match(said) or _LISTED.match(said) or _FIELD.match(said):
         return True
     return said.endswith(_CODE_ENDS) or _has_many_symbols(said)
 

@@ -18,12 +18,12 @@ _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)
 _OWN_VOICE: Final = load_words("own_tags")
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
-# The turns of a transcript: the model's reach to the next turn of a person.
+# The model's turn in a transcript reaches to the next turn of a person.
 _MODEL_TURN: Final = re.compile(
-    r"^[ \t*_#\[]*(?:assistant|ai|a\.i\.|chat ?gpt|gpt|bot|chatbot|model|agent)[\]*_ \t]*:",
-    re.MULTILINE | re.IGNORECASE,
+    r"^[ \t*_#\[]*(?:assistant|ai|a\.i\.|chat ?gpt|gpt|bot|chatbot|model|agent)[\]*_ \t]*:"
+    r".*?(?=^[ \t*_#\[]*(?:user|human|person|you|me)[\]*_ \t]*:|\Z)",
+    re.MULTILINE | re.IGNORECASE | re.DOTALL,
 )
-_PERSONS_TURN: Final = re.compile(r"^[ \t*_#\[]*(?:user|human|person|you|me)[\]*_ \t]*:", re.MULTILINE | re.IGNORECASE)
 
 _ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _MARKS: Final = re.compile(f'[{_ANY_MARK}](?:(?<=")"")?')
@@ -49,7 +49,9 @@ def find_quotations(text: str) -> list[Span]:
         start = next((code.start() for code in codes if not code[1]), len(text))
         end = next((code.end() for code in reversed(codes) if code[1]), 0)
         spans += [(start, end)] if start < end else []
-    return [*spans, *_find_turns(text)]
+    if ":" in text:
+        spans += (turn.span() for turn in _MODEL_TURN.finditer(text))
+    return spans
 
 
 def _find_tagged(text: str) -> Iterator[Span]:
@@ -79,16 +81,6 @@ def _stands_alone(text: str, tag: re.Match[str]) -> bool:
     """True if a tag without an end opens a document and is not a placeholder (``ssh <name>``)."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
     return not text[line_start : tag.start()].strip() and text[tag.end() : tag.end() + 1] in ("\n", "\r", "")
-
-
-def _find_turns(text: str) -> Iterator[Span]:
-    """Yield the model's turns of a transcript."""
-    end = 0
-    for turn in _MODEL_TURN.finditer(text) if ":" in text else ():
-        if turn.start() >= end:
-            reply = _PERSONS_TURN.search(text, turn.end())
-            end = reply.start() if reply else len(text)
-            yield turn.start(), end
 
 
 def _find_quoted(text: str) -> Iterator[Span]:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 # For each kind of output, the lines that identify it; the other lines of their paragraph follow them.
-_OUTPUT: Final = re.compile(
+PRINTED: Final = re.compile(
     r"[ \t>|*]*(?:"
     # Times: `[12:04:11.331]`, `2026-03-02T12:31:07Z`, `Mar 09 03:12:44`, `07:12:33`.
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[\d\d?:\d\d|\d\d?:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
@@ -40,6 +40,6 @@ class OutputFinder:
             self._at, self._is_output = self._text.rfind("\n", 0, start - _BACK_MAX) + 1, False
         if end > self._at:
             for line in self._text[self._at : end].split("\n"):
-                self._is_output = bool(line.strip()) and (self._is_output or _OUTPUT.match(line) is not None)
+                self._is_output = bool(line.strip()) and (self._is_output or PRINTED.match(line) is not None)
             self._at = end + 1
         return self._is_output

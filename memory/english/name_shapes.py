@@ -29,11 +29,7 @@ _MORE_DOMAINS: Final = load_words("more_domains")
 _FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py rb rs sc sh so tf ts ui vb xz")
 # Packages are named by their makers' domains, reversed: `org.apache.kafka`.
 _REVERSED: Final = split_words("com dev edu gov io net org")
-# Names spelled like a host that are none, or a well-known one.
-_PRODUCTS: Final = split_words(
-    "ado.net akka.net asp.net crates.io diagrams.net dot.net draw.io engine.io env.example env.local fast.ai fly.io "
-    "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
-)
+_PRODUCTS: Final = load_words("dotted_products")
 
 _ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 # Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
@@ -64,8 +60,10 @@ def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> 
     for name in (concept, parent, dimension):
         if "@" in name:
             return Doubt(name, ADDRESS)
-        words = _split(_part_humps(name, written))
-        if len(words) > WORDS_MAX or _has_long_part(name):
+        parts = _PARTS.split(_part_humps(name, written))
+        # Versions and sizes are not words: `llama-3.1-8b-instruct-q4_k_m` has two.
+        words = [part for part in parts if sum(map(str.isalpha, part)) > 1]
+        if len(words) > WORDS_MAX or any(sum(map(str.isalpha, word)) > LETTERS_MAX for word in words):
             return Doubt(name, LONG)
         if _instructs(words):
             return Doubt(name, INSTRUCTION)
@@ -85,15 +83,6 @@ def _part_humps(name: str, written: str) -> str:
         return name
     spellings = {written[at.start() : at.end()] for at in re.finditer(re.escape(name), lowered)}
     return max((_HUMP_BEGINS.sub("_", spelled).lower() for spelled in spellings), key=len, default=name)
-
-
-def _has_long_part(name: str) -> bool:
-    return len(name) > LETTERS_MAX and any(sum(map(str.isalpha, part)) > LETTERS_MAX for part in _PARTS.split(name))
-
-
-def _split(name: str) -> list[str]:
-    # Versions and sizes are not words: `llama-3.1-8b-instruct-q4_k_m` has two.
-    return [part for part in _PARTS.split(name) if sum(map(str.isalpha, part)) > 1]
 
 
 def _instructs(words: list[str]) -> bool:

@@ -7,26 +7,72 @@ part of the letter."""
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, filterfalse, islice
 from typing import Final, NamedTuple
 
 from memory.english.function_words import is_closed_class
-from memory.english.name_numbers import number_after, takes_number
+from memory.english.name_numbers import NUMBER, number_after, takes_number
 from memory.english.non_words import MAX_TOKEN_LENGTH, SHORT, is_noise
-from memory.english.token_patterns import (
-    ASCII,
-    UNICODE,
-    UNICODE_WITHOUT_MARKS,
-    UPPER,
-    CapitalRun,
-    Patterns,
-    patterns_of,
-)
-from memory.english.unicode import normal_text, normalise
+from memory.english.unicode import LETTER_MARK_CLASS, character_class, normal_text, normalise
 from memory.english.words import names
 
 OPERATORS: Final = frozenset({"ISA", "ISPART"})
+_JOINER: Final = r"[_\-.'@+]"
+_UPPER_CODES: Final = [code for code in range(0x10000) if chr(code).isupper() or chr(code).istitle()]
+UPPER: Final = frozenset(map(chr, _UPPER_CODES))
+
+
+class _Alphabet(NamedTuple):
+    """Pieces of regular expressions: one letter or digit, what may follow it in a word, an upper-case letter, a
+    character of a word."""
+
+    letter: str
+    rest: str
+    upper: str
+    inner: str  # without its brackets
+
+
+CapitalRun = tuple[str, str, str, str]  # what is found in one: see `Patterns.capitals`
+
+
+class Patterns(NamedTuple):
+    # Capitalised words one space apart, in groups: the words, and a space if a digit follows; or one word.
+    run: re.Pattern[str]
+    word: re.Pattern[str]
+    # The words of such a run; empty if they are inside a sentence; the number after them; the word after that.
+    capitals: re.Pattern[str]
+    inside: re.Pattern[str]  # any first character inside a sentence
+
+
+ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]", "A-Za-z0-9_")
+UNICODE_WITHOUT_MARKS: Final = _Alphabet(
+    r"[^\W_]", r"[^\W_]*", f"[{character_class(_UPPER_CODES)}]", rf"\w{LETTER_MARK_CLASS}"
+)
+UNICODE: Final = UNICODE_WITHOUT_MARKS._replace(rest=rf"[^\W_]*(?:[{LETTER_MARK_CLASS}]+[^\W_]*)*")
+
+_OPENING: Final = "[\"'(*_`\\[]"
+
+
+@cache
+def patterns_of(alphabet: _Alphabet) -> Patterns:
+    letter, rest, upper, inner = alphabet
+    joined = f"(?:{_JOINER}{letter}{rest})*"
+    word = letter + rest + joined
+    capitalised = upper + rest + joined
+    at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
+    more = f"(?: {capitalised})*"
+    # A capital is inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, with
+    # at most two opening marks in between. Fixed widths, because a lookbehind needs them.
+    before = rf"[{inner},;'\"]"
+    inside = rf"(?<={before} .)|(?<={before} {_OPENING}.)|(?<={before} {_OPENING}{_OPENING}.)"
+    capitals = f"({upper}{at_start}(?:{inside}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"
+    return Patterns(
+        run=re.compile(f"({capitalised}{more})( (?=\\d))?|{word}"),
+        word=re.compile(word),
+        capitals=re.compile(capitals),
+        inside=re.compile(f".(?:{inside})"),
+    )
 
 
 class Token(NamedTuple):
@@ -170,18 +216,12 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     emphasised: set[str] = set()
     opened: dict[str, str] = {}
     runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
-    openings = _Openings(normal, NamesInside(normal, runs))
-    read = _LONE.get
+    openings, read = _Openings(normal, NamesInside(normal, runs)), _read_word
     for run, is_first, number, following in runs:
-        if not number and (word := read(run)) is not None:  # nearly always
-            tokens.add(word)
-            if not is_first:
-                emphasised.add(word)
-            continue
         if number and not takes_number(run, following):
             number = ""
         if " " not in run and not number:
-            tokens.add(word := _read_lone(run))
+            tokens.add(word := read(run) if len(run) <= MAX_TOKEN_LENGTH else read.__wrapped__(run))
             if not is_first:
                 emphasised.add(word)
             continue
@@ -194,19 +234,6 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
     return WordSets(tokens, emphasised, opened)
-
-
-_LONE: dict[str, str] = {}  # the readings of capitalised words that are on their own
-_LONE_MAX = 16_384
-
-
-def _read_lone(run: str) -> str:
-    if len(run) > MAX_TOKEN_LENGTH:
-        return _read_word.__wrapped__(run)
-    if len(_LONE) >= _LONE_MAX:
-        del _LONE[next(iter(_LONE))]
-    word = _LONE[run] = _read_word.__wrapped__(run)
-    return word
 
 
 # The readings of pieces between white space: most of a text is words that were read before.

@@ -112,7 +112,9 @@ def reveal(text: str) -> NormalText:
     text = _LINE_ENDS.sub(lambda end: " \n" if len(end[0]) == 2 else "\n", text)
     if text.isascii():
         return NormalText(text, [], [])
-    forms = {character: form for character in set(text) if (form := _visible_form(character)) != character}
+    characters = set(text)
+    forms = dict.fromkeys((one for one in characters if unicodedata.category(one) == "Cf"), "")
+    forms |= {one: form for one in characters - forms.keys() if (form := _normal_form(one)) != one}
     revealed = text.translate({ord(character): form for character, form in forms.items()})
     resized = {character for character, form in forms.items() if len(form) != 1}
     if not resized:
@@ -163,11 +165,6 @@ def _fold(text: str, characters: set[str]) -> str:
 @lru_cache(maxsize=8192)
 def _normal_form(character: str) -> str:
     return unicodedata.normalize("NFKC", character)
-
-
-@lru_cache(maxsize=8192)
-def _visible_form(character: str) -> str:
-    return "" if unicodedata.category(character) == "Cf" else _normal_form(character)
 
 
 @lru_cache(maxsize=8192)

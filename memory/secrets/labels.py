@@ -6,25 +6,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory.english.function_words import is_closed_class, split_words
+from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_words
 from memory.english.spans import merge_spans
-from memory.secrets.apposition import find_in_apposition
 from memory.secrets.shapes import (
-    CLOSING,
-    GLANCE,
     PLACEHOLDER,
     REFERENCE,
     STATES,
     TECHNICAL,
     VALUE,
+    Value,
     ends_line,
     looks_secret,
-    span_of,
+    read_value,
 )
 from memory.secrets.wording import (
     Label,
     ends_clause,
     find_code,
+    find_in_apposition,
     find_in_wording,
     find_login,
     find_means,
@@ -44,14 +44,8 @@ _FOREIGN_ROOTS: Final = (
     "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638",
     "\u043f\u0430\u0440\u043e\u043b\u044c",
 )  # fmt: skip
-_KEY_KINDS: Final = split_words(
-    "access account admin api app auth client encryption license master private secret service session shared signing "
-    "storage"
-)
-_CODE_KINDS: Final = split_words(
-    "2fa access alarm auth authentication backup confirmation door gate login mfa otp "
-    "recovery security sms unlock verification"
-)
+_KEY_KINDS: Final = load_words("kinds_of_keys")
+_CODE_KINDS: Final = load_words("kinds_of_codes")
 _KEY: Final = "(?:" + "|".join(f"(?<={kind})|(?<={kind}[ _-])" for kind in sorted(_KEY_KINDS)) + ")key"
 _CODE: Final = "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in sorted(_CODE_KINDS | {"time"})) + ")code"
 _NETWORK_KEY: Final = (
@@ -190,48 +184,39 @@ def _find_direct(text: str, label: Label) -> Span | None:
         return None
     # A pass phrase is several words: the whole line is the secret.
     is_line = label.kind == "phrase" and link["assigned"] and not link["wrapped"]
-    pattern = _LINE if is_line else VALUE
-    # A glance first: otherwise a text of labels followed by long values would be read over and over.
-    glance = pattern.match(text, link.end(), link.end() + GLANCE)
-    if glance is None or not _is_secret(text, label, link, glance):
-        return None
-    value = pattern.match(text, link.end())
-    assert value is not None
-    return span_of(text, value)
+    value = read_value(text, link.end(), _LINE if is_line else VALUE)
+    return value.span if value is not None and _is_secret(text, label, link, value) else None
 
 
-def _is_secret(text: str, label: Label, link: re.Match[str], glance: re.Match[str]) -> bool:
+def _is_secret(text: str, label: Label, link: re.Match[str], value: Value) -> bool:
     # If unclear, it is a secret: a sentence can be read with one word less.
-    is_quoted = glance.lastgroup == "quoted"
-    value = glance["quoted"] if is_quoted else glance["bare"].rstrip(CLOSING)
-    if not value or PLACEHOLDER.match(value) or (not is_quoted and REFERENCE.match(value)):
-        return False
+    written, word, end = value.written, value.word, value.glance.end()
     if link["wrapped"]:
-        return looks_secret(value) and ends_line(text, glance.end())
-    if looks_secret(value):
+        return looks_secret(written) and ends_line(text, end)
+    if looks_secret(written):
         return True
-    word = value.split(maxsplit=1)[0].lower() if value.strip() else ""
     if link["suffix"] or word in STATES:
         return False
-    if is_quoted:
+    if value.is_quoted:
         return bool(link["assigned"] or not label.is_weak)
     before = text[max(0, label.start - _LOOK_BACK) : label.start]
     # A label that ends a command-line option: `--db-password`.
     if before[-40:].rpartition(" ")[2].startswith("--"):
-        return not value.startswith("-")
+        return not written.startswith("-")
     if link["copula"]:
-        return not is_ordinary(word) and TECHNICAL.match(word) is None and ends_clause(text, glance.end())
+        return not is_ordinary(word) and TECHNICAL.match(word) is None and ends_clause(text, end)
     if not link["assigned"]:
-        return _is_directive(text, label, before, word, glance)
+        return _is_directive(text, label, before, value)
     if is_closed_class(word):
         return False
     is_parameter = before.endswith(("?", "&"))  # of a URL
-    return not label.is_weak or (not value.isdigit() and (is_parameter or _stands_alone(text, label, glance)))
+    return not label.is_weak or (not written.isdigit() and (is_parameter or _stands_alone(text, label, value.glance)))
 
 
-def _is_directive(text: str, label: Label, before: str, word: str, glance: re.Match[str]) -> bool:
+def _is_directive(text: str, label: Label, before: str, value: Value) -> bool:
     """True if label and value are side by side as in a configuration file: `PASSWORD x`, `requirepass x`, `login bob
     password x`."""
+    word, glance = value.word, value.glance
     if text[label.end : glance.start()].strip() or is_closed_class(word) or is_predicate(word):
         return False
     if label.is_weak or not word[0].isalnum() or not ends_clause(text, glance.end()):

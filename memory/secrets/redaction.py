@@ -2,15 +2,15 @@
 secret."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from memory.english.non_words import is_key
-from memory.english.spans import replace_spans
+from memory.english.spans import merge_spans, replace_spans
 from memory.english.unicode import reveal
 from memory.secrets.labels import find_announced
-from memory.secrets.numbers import find_numbers
 from memory.secrets.shapes import FILLER, MARK, PLACEHOLDER, looks_secret
+from memory.types import Span
 
 __all__ = ["MARK", "blank_secrets", "mask_secrets"]
 
@@ -67,8 +67,8 @@ def _fill_lines(text: str) -> str:
     text = replace_spans(text, find_announced(text), _fill)
     if " -" in text:
         text = _ARGUMENT.sub(_fill_argument, text)
-    text = replace_spans(text, find_numbers(text), _fill)
-    return _fill_runs(text)
+    text = replace_spans(text, _find_numbers(text), _fill)
+    return replace_spans(text, _find_runs(text), _fill_run)
 
 
 def _fill(secret: str | re.Match[str]) -> str:
@@ -111,6 +111,55 @@ def _fill_argument(match: re.Match[str]) -> str:
     return f"{option}{match['quote']}{_fill(value)}"
 
 
+# -- Numbers with check digits: of payment cards, bank accounts (IBAN), social security
+
+# A text in bytes of a few kinds: digits as 0, capitals as A, blanks and dashes unchanged, a full stop for everything
+# else. Searching it for a literal takes a tenth of the time of a pattern.
+_NUMBER_KINDS: Final = bytes(
+    ord("0") if code in b"0123456789" else ord("A") if 65 <= code <= 90 else code if code in b" -" else ord(".")
+    for code in range(256)
+)
+_CARD: Final = re.compile(
+    r"(?<![\w.\-])(?:(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)(?P<joint>[ \-]?)\d{4}(?P=joint)\d{4}(?P=joint)\d{4}"
+    r"|3[47]\d\d(?P<gap>[ \-]?)\d{6}(?P=gap)\d{5})(?![\w\-])"
+)
+_IBAN: Final = re.compile(
+    r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?)(?![A-Za-z0-9])"
+)
+_SOCIAL: Final = re.compile(r"(?<![\w\-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w\-])")
+# By the beginning of each, in kinds.
+_NUMBERS: Final = (
+    (b"0000 0000 0000 0000", _CARD), (b"0000-0000-0000-0000", _CARD), (b"0000 000000 00000", _CARD),
+    (b"0000-000000-00000", _CARD), (b"0" * 15, _CARD), (b"AA00", _IBAN), (b"000-00-0000", _SOCIAL),
+)  # fmt: skip
+
+
+def _find_numbers(text: str) -> list[Span]:
+    """Return the spans in ascending order; they do not overlap."""
+    kinds = text.encode("latin-1", "replace").translate(_NUMBER_KINDS)
+    return merge_spans(span for start, pattern in _NUMBERS for span in _find_pattern(text, kinds, start, pattern))
+
+
+def _find_pattern(text: str, kinds: bytes, start: bytes, pattern: re.Pattern[str]) -> Iterator[Span]:
+    at = kinds.find(start)
+    while at >= 0:
+        if (match := pattern.match(text, at)) is not None and _has_check_digits(match[0]):
+            yield match.span()
+        at = kinds.find(start, at + 1)
+
+
+def _has_check_digits(number: str) -> bool:
+    """True if the check of ISO 13616 holds for an IBAN (the first four characters at the end, letters as 10 to 35:
+    modulo 97 it is 1), that of ISO/IEC 7812-1 for a card (from the right every second digit doubled: the sum of the
+    digits modulo 10 is 0). Others have none."""
+    if number[0].isalpha():
+        number = number.replace(" ", "")
+        return int("".join(str(int(letter, 36)) for letter in number[4:] + number[:4])) % 97 == 1
+    digits = [int(digit) for digit in number if digit.isdigit()]
+    doubled = sum(2 * digit - 9 * (digit > 4) for digit in digits[-2::-2])
+    return len(digits) < 15 or (sum(digits[-1::-2]) + doubled) % 10 == 0
+
+
 # -- Anything that looks like a secret in any context: keys with a provider's prefix, JWTs, digests, random strings.
 
 _RUN_LETTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~-")
@@ -131,22 +180,17 @@ _JOINERS: Final = re.compile(r"[+_\-]+")
 _LONG_PART: Final = re.compile(r"[A-Za-z0-9]{20,}")
 
 
-def _fill_runs(text: str) -> str:
+def _find_runs(text: str) -> Iterator[Span]:
     # Searched in bytes of two kinds, which takes a fifth of the time of a pattern.
     kinds = text.encode("latin-1", "replace").translate(_RUN_CLASSES)
-    pieces: list[str] = []
-    copied = 0
     at = kinds.find(_RUN)
     while at >= 0:
         end = kinds.find(b" ", at + _RUN_LENGTH)
         end = len(text) if end < 0 else end
         padding = text[end : end + 2]
         end += len(padding) - len(padding.lstrip("="))
-        if (filled := _fill_run(text[at:end])) != text[at:end]:
-            pieces += [text[copied:at], filled]
-            copied = end
+        yield at, end
         at = kinds.find(_RUN, end)
-    return "".join([*pieces, text[copied:]]) if pieces else text
 
 
 def _fill_run(whole: str) -> str:

@@ -1,9 +1,10 @@
 """The shapes of secrets and of placeholders, shared by the modules that find secrets."""
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from memory.english.function_words import split_words
+from memory.english.lexicon import load_words
 from memory.types import Span
 
 MARK: Final = "[secret]"
@@ -35,12 +36,7 @@ VALUE: Final = re.compile(
 GLANCE: Final = 64  # characters of a value that decide whether it is a secret
 CLOSING: Final = ".,;:)]}"
 
-# States of a field or a password, in place of a value.
-STATES: Final = split_words(
-    "any ask authentication bool boolean bytes changed disabled empty enabled expired false field hidden "
-    "incorrect int invalid missing nil no none null number optional policy protected required reset see set str "
-    "string stored true undefined unknown unset wrong yes"
-)
+STATES: Final = load_words("values_of_secrets")
 
 
 def looks_secret(value: str) -> bool:
@@ -50,10 +46,46 @@ def looks_secret(value: str) -> bool:
     return has_letter and (any(map(str.isdigit, value)) or _SYMBOL.search(value) is not None)
 
 
-def span_of(text: str, value: re.Match[str]) -> Span:
-    """Return the span of a match of VALUE, without quotes and without the punctuation after it."""
-    start, end = value.span(value.lastgroup or "bare")
-    return (start, start + len(text[start:end].rstrip(CLOSING))) if value.lastgroup == "bare" else (start, end)
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A possible secret. ``glance``: its beginning, by which that is decided; ``pattern``: what matches all of it."""
+
+    text: str
+    glance: re.Match[str]
+    pattern: re.Pattern[str]
+
+    @property
+    def is_quoted(self) -> bool:
+        return self.glance.lastgroup == "quoted"
+
+    @property
+    def written(self) -> str:
+        """The value without quotes and without the punctuation after it."""
+        return self.glance["quoted"] if self.is_quoted else self.glance["bare"].rstrip(CLOSING)
+
+    @property
+    def word(self) -> str:
+        """The first word in lower case."""
+        return next(iter(self.written.lower().split()), "")
+
+    @property
+    def span(self) -> Span:
+        """The span of the whole value, like ``written``."""
+        whole = self.pattern.match(self.text, self.glance.start()) or self.glance
+        start, end = whole.span(whole.lastgroup or "bare")
+        return (start, end) if self.is_quoted else (start, start + len(self.text[start:end].rstrip(CLOSING)))
+
+
+def read_value(text: str, at: int, pattern: re.Pattern[str] = VALUE) -> Value | None:
+    """Return the value that begins at a position; None if there is none, or only a placeholder or a reference."""
+    # A glance first: otherwise a text of labels followed by long values would be read over and over.
+    glance = pattern.match(text, at, at + GLANCE)
+    if glance is None:
+        return None
+    value = Value(text, glance, pattern)
+    written = value.written
+    is_name = PLACEHOLDER.match(written) or (not value.is_quoted and REFERENCE.match(written))
+    return None if not written or is_name else value
 
 
 def ends_line(text: str, end: int) -> bool:

@@ -19,16 +19,17 @@ from memory.english.lexicon import load_words
 from memory.english.words import adjectives, verbs
 from memory.secrets.shapes import (
     CLOSING,
-    GLANCE,
+    FILLER,
+    MARK,
     PLACEHOLDER,
     REFERENCE,
     STATES,
     TECHNICAL,
     UNSPACED,
-    VALUE,
+    Value,
     ends_line,
     looks_secret,
-    span_of,
+    read_value,
 )
 from memory.types import Span
 
@@ -51,21 +52,9 @@ WORDS_MAX: Final = 10  # after a label: up to six before the link, auxiliaries, 
 _WORD: Final = re.compile(r"[ \t]{1,8}(?P<word>[^\s]{1,64}+)(?=\s|\Z)")
 _MIDDLE: Final = re.compile(r"[(*`]{0,2}[\w'\u2019@&/+\-]+(?:\.[\w'\u2019@&/+\-]+)*[)*`]{0,2}")
 
-# What may follow a label whose phrase continues. A noun would make it something else: a password policy.
-_OPENERS: Final = (
-    split_words(
-        "for of to on in at from behind with by into used that which i we you they he she here now there "
-        "currently i've we've i'd as"
-    )
-    | AUXILIARIES
-    | split_words("needs gets got becomes")
-    | split_words("f\u00fcr zu zum zur von vom des der dem im am auf du des de pour del para do da")
-)
+_OPENERS: Final = load_words("openers_of_secrets") | AUXILIARIES
 _DASHES: Final = frozenset("-\u2013\u2014")
-_LINKS: Final = _DASHES | split_words(
-    "is was are were be been being equals becomes became remains stays ist lautet hei\u00dft war est es era \u00e9 "
-    "= -> :="
-)
+_LINKS: Final = _DASHES | load_words("links_of_secrets")
 _TURNS: Final = frozenset({"from", "to"})
 _SKIPPED: Final = split_words(
     "now still currently just simply again also actually only always probably literally obviously either really"
@@ -73,10 +62,7 @@ _SKIPPED: Final = split_words(
 # Participles that set a value: "was changed to x".
 _SETTERS: Final = split_words("set changed reset updated switched rotated")
 _FOLLOWING: Final = _OPENERS | _LINKS | _SETTERS
-_SETTING: Final = _SETTERS | split_words(
-    "sets setting resets resetting change changes changing update updates updating switch switches switching rotate "
-    "rotates rotating choose chose chosen make makes making made"
-)
+_SETTING: Final = _SETTERS | load_words("setting_of_secrets")
 # After one of these a value must look like a secret, and after a second one there is none.
 _VERBS: Final = load_words("verbs_of_secrets")
 _SUBJECTS: Final = split_words("i we you they he she that which who i've we've")
@@ -238,12 +224,8 @@ def _find_value(text: str, at: int, label: Label, *, is_sure: bool) -> Span | No
     at += len(text[at : at + 8]) - len(text[at : at + 8].lstrip(" \t*"))
     if label.kind in ("phrase", "password") and is_sure and (phrase := _find_phrase(text, at, label)) is not None:
         return phrase
-    value = VALUE.match(text, at, at + GLANCE)
-    if value is None or not _is_value(text, value, label, is_sure=is_sure):
-        return None
-    whole = VALUE.match(text, at)
-    assert whole is not None
-    return span_of(text, whole)
+    value = read_value(text, at)
+    return value.span if value is not None and _is_value(text, value, label, is_sure=is_sure) else None
 
 
 def _find_new_value(text: str, at: int, label: Label, *, is_set: bool) -> Span | None:
@@ -256,24 +238,23 @@ def _find_new_value(text: str, at: int, label: Label, *, is_set: bool) -> Span |
     return _find_value(text, at, label, is_sure=is_set or not _SETTING.isdisjoint(before[-5:]))
 
 
-def _is_value(text: str, value: re.Match[str], label: Label, *, is_sure: bool) -> bool:
-    is_quoted = value.lastgroup == "quoted"
-    written = value["quoted"] if is_quoted else value["bare"].rstrip(CLOSING)
+def _is_value(text: str, value: Value, label: Label, *, is_sure: bool) -> bool:
+    written = value.written
     # A quotation mark may be the end of a string: `getpass("Password (again): ")`.
-    if not any(map(str.isalnum, written)) or written[0] in " ),;:" or PLACEHOLDER.match(written):
+    if not any(map(str.isalnum, written)) or written[0] in " ),;:":
         return False
-    if not is_quoted and (REFERENCE.match(written) or _ASSIGNMENT.match(written)):
+    if not value.is_quoted and _ASSIGNMENT.match(written):
         return False
     if looks_secret(written):
         return label.kind != "key" or (any(map(str.isdigit, written)) and not is_closed_class(written.lower()))
-    word = written.split(maxsplit=1)[0].lower().rstrip("!?")
+    word = value.word.rstrip("!?")
     if label.kind not in ("password", "phrase") or not is_sure or is_closed_class(word) or is_predicate(word):
         return False
-    if is_quoted:
+    if value.is_quoted:
         return True
     if TECHNICAL.match(written) or _ENVIRONMENT.match(written) or (written.isupper() and written.isalpha()):
         return False
-    end = value.start() + len(written)
+    end = value.glance.start() + len(written)
     if _CLAUSE_END.match(text, end) is not None or written.endswith(("!", "?")):
         return True
     return not is_ordinary(word) and _ends_statement(text, end)
@@ -323,24 +304,12 @@ _LOGIN: Final = re.compile(
     r"(?:[ \t]{1,4}(?:is|are|was|were|with|as|using|via|by|[:=])|[:=])?[ \t]{1,4}[\"'`(*]{0,2}"
     r"(?P<user>[A-Za-z0-9][\w.@+\-]{0,63}+)[\"'`]?(?P<parting>[ \t]?[/:][ \t]?|[ \t]and[ \t])"
 )
-# Means of logging in: kinds of credentials, and services.
-_MEANS: Final = split_words(
-    "email mail e-mail user username name login id account token key oauth sso saml github google apple facebook "
-    "twitter gitlab microsoft passkey phone sms http https ssh sudo su ldap kerberos okta keycloak yubikey webauthn "
-    "mfa otp keys certificates credentials biometrics fingerprint"
-)
-_USERS: Final = split_words(
-    "admin administrator demo dev elastic guest minio mysql oracle pi postgres root sa superuser system test tomcat "
-    "ubuntu user vagrant"
-)
+_MEANS: Final = load_words("means_of_login")
+_USERS: Final = load_words("users_of_systems")
 _PORT: Final = re.compile(r"\d{1,5}(?:/|\Z)")
 _WITH: Final = split_words("with using via mit avec con")
 _WITH_WORDS: Final = 6  # before one of these
-# Things that a number opens.
-_LOCKED: Final = split_words(
-    "alarm box cabinet computer door drawer garage gate it laptop lock locker padlock phone safe screen suitcase "
-    "tablet vault"
-)
+_LOCKED: Final = load_words("locked_by_numbers")
 _DIAL: Final = re.compile(r"\d{1,2}(?:-\d{1,2}){2,3}(?![\w\-])")
 _DIGITS: Final = re.compile(r"\d{4,8}(?![\w\-])")
 
@@ -354,21 +323,17 @@ def _find_pair(text: str, label: Label) -> Span | None:
     pair = _LOGIN.match(text, label.end)
     if pair is None:
         return None
-    value = VALUE.match(text, pair.end(), pair.end() + GLANCE)
-    user = pair["user"].lower()
+    value, user = read_value(text, pair.end()), pair["user"].lower()
     if value is None or user in _MEANS or user.isdigit() or is_closed_class(user):
         return None
-    written = value["quoted"] if value.lastgroup == "quoted" else value["bare"].rstrip(CLOSING)
+    written = value.written
     word = written.lower()
-    if not any(map(str.isalnum, word)) or any(is_none.match(written) for is_none in (PLACEHOLDER, REFERENCE, _PORT)):
+    if not any(map(str.isalnum, word)) or _PORT.match(written):
         return None
     is_known = user in _USERS or (label.kind == "logins" and pair["parting"].strip() != "and")
     is_word = word in _MEANS or word in _USERS or is_closed_class(word) or is_predicate(word) or "password" in word
-    if not looks_secret(written) and (not is_known or is_word or not ends_clause(text, value.start() + len(written))):
-        return None
-    whole = VALUE.match(text, pair.end())
-    assert whole is not None
-    return span_of(text, whole)
+    ends = ends_clause(text, value.glance.start() + len(written))
+    return value.span if looks_secret(written) or (is_known and not is_word and ends) else None
 
 
 def find_means(text: str, label: Label) -> Span | None:
@@ -390,18 +355,82 @@ def _find_meant(text: str, at: int, label: Label, words: list[str]) -> Span | No
         number = _DIAL.match(text, at) or (_DIGITS.match(text, at) if words[-1] in _LOCKED else None)
         if number is not None:
             return number.span() if _ends_statement(text, number.end()) else None
-    value = VALUE.match(text, at, at + GLANCE)
-    if value is None or (written := value[value.lastgroup or "bare"].rstrip(CLOSING)) == "":
+    value = read_value(text, at)
+    if value is None or value.written.lower() in _MEANS | _USERS:
         return None
-    if PLACEHOLDER.match(written) or REFERENCE.match(written) or written.lower() in _MEANS | _USERS:
-        return None
+    written = value.written
     is_secret = looks_secret(written) and (label.kind != "unlock" or not written.islower())
     if not is_secret and (words[-2:-1] != ["as"] or not written.isalpha() or is_ordinary(written.lower())):
         return None
-    whole = VALUE.match(text, at)
-    assert whole is not None
-    return span_of(text, whole) if _ends_statement(text, whole.end()) else None
+    return value.span if _ends_statement(text, value.span[1]) else None
 
 
 def ends_clause(text: str, end: int) -> bool:
     return ends_line(text, end) or _CLAUSE_END.match(text, end) is not None
+
+
+# -- `x is the password`, `use x as the password`, `with the password x`
+
+_USING: Final = split_words("use used uses using with by via enter type took take chose picked set try")
+_BRINGING: Final = split_words("with using use by via")
+_LINKS_BACK: Final = split_words("is was as")
+_GAP: Final = re.compile(r"[ \t]{1,4}(?=\S)")
+_BEFORE_MAX: Final = 80  # characters looked back from a label
+_BETWEEN_MAX: Final = 3  # words: the old root
+
+
+def find_in_apposition(text: str, label: Label) -> Span | None:
+    """Return the secret right before the label, or right after it."""
+    if (gap := _GAP.match(text, label.end)) is not None and (value := read_value(text, gap.end())) is not None:
+        is_sure = text[label.start : label.end].lower() in ("pw", "pwd") or any(
+            word.lower() in _BRINGING for word in _words_before(text, label)[-_BETWEEN_MAX:]
+        )
+        if _is_apposed(value.glance[0], is_sure=is_sure):
+            return value.span if ends_clause(text, value.span[1]) else None
+    return _find_before(text, label) if ends_clause(text, label.end) else None
+
+
+def _find_before(text: str, label: Label) -> Span | None:
+    words = _words_before(text, label)
+    links = (at for at in range(len(words) - 1, 0, -1) if words[at].lower() in _LINKS_BACK)
+    at = next(links, 0)
+    if not at or len(words) - 1 - at > _BETWEEN_MAX:
+        return None
+    value, before = words[at - 1], words[at - 2] if at > 1 else "."
+    is_using = before.lower() in _USING
+    # `The problem is the password`: a word is a value only if nothing precedes it.
+    is_sure = is_using or before[-1] in ".!?:;,"
+    if (words[at].lower() == "as" and not is_using) or not _is_apposed(value, is_sure=is_sure):
+        return None
+    inner = value.strip("\"'`*(")
+    start = label.start
+    for word in reversed(words[at - 1 :]):
+        start = text.rfind(word, 0, start)
+    start += value.index(inner)
+    return start, start + len(inner)
+
+
+def _words_before(text: str, label: Label) -> list[str]:
+    """Return the line's words near the label; a word that is cut or masked, and those before it, become an ellipsis."""
+    start = max(0, label.start - _BEFORE_MAX)
+    line = text[start : label.start].rpartition("\n")
+    words = line[2].split()
+    if start and not line[1]:
+        words[:1] = ["\u2026"]
+    # The mask is shorter, so that more words would be seen before it the second time.
+    masked = max((index for index, word in enumerate(words) if MARK in word or FILLER in word), default=-1)
+    if masked >= 0:
+        words[: masked + 1] = ["\u2026"]
+    return words
+
+
+def _is_apposed(value: str, *, is_sure: bool) -> bool:
+    written = value.strip("\"'`*(").rstrip(CLOSING)
+    if not any(map(str.isalnum, written)) or PLACEHOLDER.match(written) or REFERENCE.match(written):
+        return False
+    if TECHNICAL.match(written):
+        return False
+    if value[0] in "\"'`" or looks_secret(written):
+        return " " not in written
+    word = written.lower()
+    return is_sure and written.isalnum() and not is_ordinary(word)

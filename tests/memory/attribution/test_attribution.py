@@ -24,23 +24,6 @@ from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "attribution.jsonl").read_text().splitlines()]
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
-OWN = (
-    "{}.",
-    "{}. Please add it to the table.",
-    "Fix the bug in gnommoweb. {}.",
-    "Answer briefly. {}.",
-    "Rename it please. {}.",
-    "{}.\n\nPlease write that down.",
-    "{}.\r\nIt is old.",
-    "Note: {}.",
-    "Correction: {}, not a repo.",
-    "One more thing: {}.",
-    "Two things about our host:\n- {}\n- it is slow",
-    "{}.\n\nSummarise this page: Welcome to the harbour.",
-    "Hello Zero,\n{}.",
-    "Summarise my last answer. By the way, {}.",
-    "Here is the log:\n```\nERROR 17\n```\n{}?",
-)
 PIECES = st.sampled_from(
     ["> ", "\n", "\n\n", "\r\n", '"', "'", "\u201c", "\u201d", "\u00ab", "\u00bb", '"""', "```\n", "a", "word ",
      " ", ": ", "<document>", "</document>", "<a b='c'>", "Result: ", "## Results\n", "From: x\n", "Subject: y\n",
@@ -63,11 +46,6 @@ def test_each_statement_has_its_voice(row: dict[str, str]) -> None:
     start = row["text"].index(row["says"])
 
     assert voice_of(find_voices(row["text"]), start, start + len(row["says"])) == row["voice"]
-
-
-@pytest.mark.parametrize("text", OWN)
-def test_what_people_say_themselves_is_for_all(text: str) -> None:
-    assert voice_in(text.replace("{}", SENTENCE)) is Voice.SHARED
 
 
 @pytest.mark.parametrize("text", PERHAPS_HANDED_OVER)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from memory.attribution.parts import find_voices
 from memory.english.claims import read_claims
 from memory.english.statements.extractor import find_cues
 from memory.english.tokenizer import find_words, tokenise
@@ -81,7 +82,13 @@ _FACTS = (
     "a" + 500 * " ", "in context of ", "a is a b\n", "runs on ",
 )  # fmt: skip
 
+_PASTED = (
+    "Eve: hi\n", "# a b\n", "From: x\n", "10:30 a: x\n", "[x]\n", "Fix this:\n", "> a\n", "$ ls\n", "<a>", "----\n",
+    "-> ", "'a\" ", "assistant: x\n", " ", "\n", "x wrote:\n", "hi, ",
+)  # fmt: skip
+
 READERS = {
+    "find_voices": Hostile(find_voices.__wrapped__, _PASTED, ending="\nassistant:\n[x]\n"),
     "parse_fact": Hostile(read_fact, _FACTS, ending="!"),
     "tokenise": Hostile(tokenise, _TOKENS),
     "find_words": Hostile(find_words, _TOKENS),
