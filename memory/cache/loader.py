@@ -332,14 +332,10 @@ async def _refresh_edges(cache: Cache, connection: Connection, ids: list[int]) -
     _put_grouped(cache.ended, ended, of=set(ids))
 
 
-async def _refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    found = await _read_queue(cache, connection, "concept_id = ANY(%s)", ids)
-    _put_grouped(cache.pending_conflicts, found, of=set(ids))
-
-
-async def _refresh_decided(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    found = await _read_decided(cache, connection, "concept_id = ANY(%s)", ids)
-    _put_grouped(cache.decided, found, of=set(ids))
+async def _refresh_grouped(
+    held: str, read: Callable[..., Awaitable[Grouped]], cache: Cache, connection: Connection, ids: list[int]
+) -> None:
+    _put_grouped(getattr(cache, held), await read(cache, connection, "concept_id = ANY(%s)", ids), of=set(ids))
 
 
 # --- small tables, which are read whole ---
@@ -410,8 +406,11 @@ async def _read_whole(
 
 # By table: of large tables only the changed rows are read again, small ones are read whole.
 REFRESH: Final[dict[str, Callable[[Cache, Connection, list[int]], Awaitable[None]]]] = {
-    "soas": refresh_soas, "urd": _refresh_edges, QUEUED: _refresh_queue, RULED: _refresh_decided
-}  # fmt: skip
+    "soas": refresh_soas,
+    "urd": _refresh_edges,
+    QUEUED: partial(_refresh_grouped, "pending_conflicts", _read_queue),
+    RULED: partial(_refresh_grouped, "decided", _read_decided),
+}
 SMALL: Final[dict[str, Callable[[Cache, Connection], Awaitable[None]]]] = {
     "alias": read_aliases,
     "dimension": partial(

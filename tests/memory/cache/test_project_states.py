@@ -1,9 +1,15 @@
 """What of a project's state goes into a block, from the cache alone."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.cache import followers
+from memory.cache.followers import follow_states
 from memory.cache.project_states import ProjectStates
 from memory.cache.state import Cache
 from memory.learning.reader import Reader
@@ -103,3 +109,23 @@ def test_whatever_comes_and_goes_a_value_is_found_by_its_key_in_its_project(
     for project, row in rows.values():
         assert (row in states.find_named(project, row.key)) is (row.key != "the")
         assert row not in states.find_named(project + 1, row.key)
+
+
+def test_what_changes_during_a_load_is_as_it_was_read_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = ProjectStates()
+    follower = follow_states(states)
+    gone, was, now = (StateRow(number, "decision", "mass", value) for number, value in ((1, "?"), (2, "4"), (2, "5")))
+
+    async def load(*_: object) -> AsyncIterator[list[tuple[Any, ...]]]:
+        yield [(gone.id, 7, *gone[1:])]
+        await follower.refresh(None, [gone.id, now.id])  # type: ignore[arg-type]
+        yield [(was.id, 7, *was[1:])]
+
+    async def refresh(*_: object) -> list[tuple[Any, ...]]:
+        return [(now.id, 7, *now[1:])]
+
+    monkeypatch.setattr(followers, "batches", load)
+    monkeypatch.setattr(followers, "all_rows", refresh)
+    asyncio.run(follower.load(None))  # type: ignore[arg-type]
+
+    assert states.find_named(7, "mass") == [now]

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.attribution.client_names import GROUP
+from memory.attribution.forget_requests import Topic, TopicKind
 from memory.cache.state import Cache
 from memory.english.mute_patterns import compile_patterns
 from memory.graph.saliency import DAY, HOUR, saliency
@@ -190,6 +191,19 @@ def test_only_the_triple_that_was_decided_about_is_not_disputed(world_b: Cache, 
     world_b.decided[101] = {TripleIds(101, 1, parent)}
 
     assert recall_new(world_b, "gnommoweb is a container") == lines
+
+
+@pytest.mark.parametrize(("asks", "is_there"), [("gnommoweb", False), ("repo", False), ("container", True)])
+def test_what_a_prompt_asks_to_forget_is_not_in_its_block(world_b: Cache, asks: str, is_there: bool) -> None:
+    graph = SpeakersGraph(world_b, topics=[Topic(TopicKind.WORDS, asks)])
+    said = ShownNote("episode", 1, "We like gnommoweb, our first repo.")
+    mentions = Mentions.of([Reader(world_b).read(Message("user", "gnommoweb"))])
+    shown = recollect(SpeakersGraph(world_b), mentions, NOW, found=[said]).block
+
+    block = recollect(graph, mentions, NOW, found=[said]).block
+
+    assert (bool(block.facts), bool(block.notes)) == (is_there, is_there)
+    assert still_holds(graph, shown, NOW) is is_there
 
 
 def test_a_fact_that_stands_in_a_dimension_split_from_its_own_is_not_disputed(world_b: Cache) -> None:
