@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from memory.attribution.parts import find_voices
 from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
+from memory.english.lexicon import load_words
 from memory.english.sentences import SentenceFinder, find_code
 from memory.english.tokenizer import find_words
 from memory.english.words import forgetting as english
-from memory.english.words.verbs import VERBS_AFTER_NAMES
 from memory.voice import Voice
 
 REQUEST_MAX: Final = 300  # characters of a sentence that asks
@@ -21,6 +21,7 @@ TOPIC_WORDS_MAX: Final = 12
 THAT_WORDS_MAX: Final = 40
 NOUN_WORDS_MAX: Final = 6
 MESSAGE_MAX: Final = 20_000  # characters of a message that are looked through
+_VERBS_AFTER_NAMES: Final = load_words("verbs_after_names")
 _TRIGGERS: Final = re.compile(
     r"remember|\bstor|\bsave|off the record|between us|confidential|forget|delete|erase|remove", re.IGNORECASE
 )
@@ -268,7 +269,7 @@ def _is_clause(told: str) -> bool:
     if words[0].split("'")[0] in english.SUBJECTS or (told[0].isupper() and words[1].endswith("s")):
         return True
     for word, following in zip(words[1:], [*words[2:], ""], strict=True):
-        if word in AUXILIARIES or word in VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
+        if word in AUXILIARIES or word in _VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
             return True
         if word.endswith("ed") and (is_closed_class(following) or following[:1].isdigit()):
             return True

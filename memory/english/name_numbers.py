@@ -5,7 +5,14 @@ from functools import lru_cache
 from typing import Final
 
 from memory.english.function_words import is_closed_class
-from memory.english.words import names, verbs
+from memory.english.lexicon import load_words
+
+_CLOSING_ADVERBS: Final = load_words("closing_adverbs")
+_COUNTED: Final = load_words("counted")
+_MONTHS_AND_DAYS: Final = load_words("months_and_days")
+_NEUTRAL_ADVERBS: Final = load_words("neutral_adverbs")
+_UNITS: Final = load_words("units")
+_VERBS_AFTER_NAMES: Final = load_words("verbs_after_names")
 
 # A number that may belong to the name before it: up to four digits, one dot allowed, but not an amount, date or time.
 NUMBER: Final = (
@@ -25,13 +32,13 @@ def number_after(text: str, name: str, end: int) -> str:
 def takes_number(run: str, following: str | None) -> bool:
     """True if a number after these capitalised words, before that word, belongs to the name and counts nothing."""
     last = run.rpartition(" ")[2].lower()
-    if last in names.COUNTED or last in names.MONTHS_AND_DAYS or "'" in last:
+    if last in _COUNTED or last in _MONTHS_AND_DAYS or "'" in last:
         return False
     if not following or (following.islower() and is_closed_class(following)):
         return True
-    if following.lower() in names.UNITS:
+    if following.lower() in _UNITS:
         return False
     if not following[0].islower():
         return True
-    is_adverb = following in verbs.CLOSING_ADVERBS or following in verbs.NEUTRAL_ADVERBS
-    return is_adverb or following in verbs.VERBS_AFTER_NAMES or following.endswith(("ed", "ly"))
+    is_adverb = following in _CLOSING_ADVERBS or following in _NEUTRAL_ADVERBS
+    return is_adverb or following in _VERBS_AFTER_NAMES or following.endswith(("ed", "ly"))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import corroborate, voice_of
 from memory.channels import is_weaker
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.changes import Changes
 from memory.graph.judging import UNDECIDED, Act, Decided, Incoming, Judgement, StandingFact, concerns, judge

@@ -25,7 +25,6 @@ from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
 from memory.english.words import synonyms
 from memory.english.words.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
-from memory.english.words.modality import NEGATIONS
 from memory.memories import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
@@ -47,7 +46,8 @@ _CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won'
 _EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
 _CALLED: Final = frozenset({"is", "are", "was", "were"})
-_OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | NEGATIONS
+_NEGATIONS: Final = load_words("negations")
+_OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | _NEGATIONS
 _ASIDE: Final = _OPPOSED | synonyms.FILLERS
 _STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
 _NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
@@ -148,7 +148,7 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
 def read_words(text: str) -> tuple[Word, ...]:
     """Return the words of a sentence on which its meaning depends, in order."""
     spelt = _split(text)
-    has_negation = any(word in NEGATIONS for word in map(str.lower, spelt))
+    has_negation = any(word in _NEGATIONS for word in map(str.lower, spelt))
     found: list[Word] = []
     is_single = False  # whether `a` came before
     for at, written in enumerate(spelt):

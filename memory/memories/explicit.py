@@ -8,9 +8,10 @@ from typing import Final
 
 from memory.attribution.prose import mask_all_but_prose
 from memory.english.claims.reader import read_plain
+from memory.english.lexicon import read_pattern
 from memory.english.machine_output import OutputFinder
 from memory.english.sentences import MASK, SentenceFinder, iter_passages
-from memory.english.words import changing, modality
+from memory.english.words import changing
 from memory.english.words import memory_phrases as english
 from memory.memories.scope import PERSONAL
 from memory.memories.slots import find_slots
@@ -28,7 +29,7 @@ _LABEL: Final = re.compile(r"^([ \t]*(?:(?:[-*+•]|\d+[.)]) )?(?:please )?(?:re
 _OPAQUE: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
 _REMEMBER: Final = re.compile(english.REMEMBER)
 _CHANGE: Final = re.compile(
-    rf"{changing.CHANGES}|\b(?:actually|{changing.FROM_NOW_ON})\b|\A\W*(?:{modality.CORRECTIONS})\b"
+    rf"{changing.CHANGES}|\b(?:actually|{changing.FROM_NOW_ON})\b|\A\W*{read_pattern('corrections')}\b"
 )
 _MOMENTARY: Final = re.compile(english.MOMENTARY)
 _OUTWARD: Final = re.compile(english.OUTWARD_ORDER)

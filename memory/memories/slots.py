@@ -12,16 +12,15 @@ from memory.english.claims.oppositions import count_negations
 from memory.english.claims.reader import read_plain
 from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import DETERMINERS, is_closed_class
-from memory.english.lexicon import load_lines, load_words
-from memory.english.statements.noun_phrases import is_adjective
+from memory.english.lexicon import load_lines, load_words, read_pattern
+from memory.english.noun_phrases import is_adjective
 from memory.english.words import memory_phrases as english
-from memory.english.words import modality
 
 VERSION: Final = 6  # of these rules: memories with a lower one are examined again
 SLOT_MAX: Final = 200  # characters
 READ_MAX: Final = 16_384  # memories
 
-_CORRECTION: Final = re.compile(rf"(?:(?:{modality.CORRECTIONS})\b[\s,:!.–—-]*)+", re.IGNORECASE)
+_CORRECTION: Final = re.compile(rf"(?:{read_pattern('corrections')}\b[\s,:!.–—-]*)+", re.IGNORECASE)
 # Verbs of a preference: one thing is chosen, or any number is liked.
 _CHOOSES: Final = r"prefers?|uses?|sticks? to|swears? by|rel(?:ies|y) on|favou?rs?|avoids?"
 _LIKES: Final = r"likes?|loves?|enjoys?|adores?|(?:is|am|'m) (?:a )?(?:big |huge |great )*(?:fan of|fond of|keen on)"

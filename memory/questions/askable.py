@@ -17,12 +17,17 @@ from memory.english.function_words import (
     is_closed_class,
     split_words,
 )
+from memory.english.lexicon import load_words
+from memory.english.noun_phrases import Passage, is_adjective, is_participle, read_passage
 from memory.english.sentences import SentenceFinder
-from memory.english.statements.naming import is_marked
-from memory.english.statements.noun_phrases import Passage, is_adjective, is_participle, read_passage
 from memory.english.tokenizer import NamesInside, Token, find_words
-from memory.english.words import names, verbs
 from memory.questions import known_words
+
+_AMBIGUOUS_NAMES: Final = load_words("ambiguous_names")
+_GIVEN_NAMES: Final = load_words("given_names")
+_IMPERATIVES: Final = load_words("imperatives")
+_MONTHS_AND_DAYS: Final = load_words("months_and_days")
+_VERBS_AFTER_NAMES: Final = load_words("verbs_after_names")
 
 TEXT_MAX: Final = 65_536  # characters of a message
 LETTERS_MIN: Final = 3
@@ -55,7 +60,7 @@ _GREETINGS: Final = split_words(
 )
 GREETED_MAX: Final = 3  # words behind a greeting that address somebody: `Hi Kowalczyk,`
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
-_AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
+_AFTER_NAMES: Final = AUXILIARIES | _VERBS_AFTER_NAMES
 
 
 def read_spoken(cache: Cache, text: str) -> dict[str, str]:
@@ -84,7 +89,7 @@ def _may_be_asked(token: str, cache: Cache) -> bool:
     letters = sum(map(str.isalpha, token))
     if letters < LETTERS_MIN or is_closed_class(token) or _is_ordinary(token, cache):
         return False
-    if token in names.GIVEN_NAMES or token in names.AMBIGUOUS_NAMES or token in names.MONTHS_AND_DAYS:
+    if token in _GIVEN_NAMES or token in _AMBIGUOUS_NAMES or token in _MONTHS_AND_DAYS:
         return False
     # A name of several words has `_`; the others are addresses, files, modules: `nginx.conf`, `self.registry`.
     if any(sign in token for sign in ".@+"):
@@ -93,7 +98,7 @@ def _may_be_asked(token: str, cache: Cache) -> bool:
     if stem != token and (len(stem) < LETTERS_MIN or _is_ordinary(stem, cache)):
         return False
     parts = _JOINTS.split(token)
-    if parts[0] in names.GIVEN_NAMES and "_" in token:
+    if parts[0] in _GIVEN_NAMES and "_" in token:
         return False
     if len(parts) > 1 and all(_is_ordinary(part, cache) for part in parts):
         # `web-0`, `GitHub Issue`: but `Glitch University` and `price-engine` may be names.
@@ -121,7 +126,7 @@ def _iter_naming(prose: str, tokens: Collection[str]) -> Iterator[str]:
 
 def _is_english(words: Sequence[str], cache: Cache) -> bool:
     """True if half of the words beside a name are known, and more are English grammar than that of other languages."""
-    grammar = sum(map(is_closed_class, words)) + any(word in verbs.IMPERATIVES for word in words[:1])
+    grammar = sum(map(is_closed_class, words)) + any(word in _IMPERATIVES for word in words[:1])
     ordinary = sum(is_closed_class(word) or _is_ordinary(word, cache) for word in words)
     return grammar > sum(map(known_words.is_foreign, words)) and 2 * ordinary >= len(words) - 1
 
@@ -154,7 +159,7 @@ def _is_subject_or_object(passage: Passage, at: int, cache: Cache) -> bool:
     if "_" in token.text:  # `Thread Safety` may be a heading
         return not token.is_initial
     # Ordinary words with hyphens are hardly ever a name, unless marked as one, or before a verb without an article.
-    return is_marked(passage, token) or (previous not in DETERMINERS and following in _AFTER_NAMES)
+    return passage.is_marked(token) or (previous not in DETERMINERS and following in _AFTER_NAMES)
 
 
 def _is_written_as_name(written: str, token: Token, cache: Cache) -> bool:

@@ -8,9 +8,10 @@ from memory.cache.own_facts import Holder
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.channels import OTHERS, Channel
+from memory.english.doubt import SpeechAct
 from memory.english.frequent_words import FREQUENT
 from memory.english.function_words import is_closed_class
-from memory.english.statements.extractor import CueMatch, SpeechAct
+from memory.english.statements import CueMatch
 from memory.graph.saliency import DAY, may_ask, priority
 from memory.learning.reader import Reading, find_statements
 from memory.questions.choose import choose_askable, count_allowed

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from memory.english.function_words import is_closed_class, split_words
-from memory.english.words import changing, modality
+from memory.english.lexicon import load_words
+from memory.english.words import changing
 from memory.recall.rendering import ShownFact
 
 _PARTS: Final = re.compile(r"[^\W_]+")
@@ -15,8 +16,9 @@ _SHORT: Final = 2  # characters: shorter words say nothing, unless they are numb
 _EMPTY: Final = split_words(
     "user team assistant now actually currently way just well also still already nowadays remember note mind"
 )
+_NEGATIONS: Final = "|".join(sorted(load_words("negations")))
 _CHANGE: Final = re.compile(
-    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
+    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{_NEGATIONS}|\w+n't|stopped|forget|used to)\b",
     re.IGNORECASE,
 )
 

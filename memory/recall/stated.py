@@ -9,10 +9,10 @@ from memory.attribution.client_names import voice_of
 from memory.cache.places import keeps_all, list_edges
 from memory.cache.state import Cache
 from memory.channels import TENTATIVE
+from memory.english.doubt import SpeechAct
 from memory.english.name_shapes import find_doubt
 from memory.english.spelling import find_spelling
-from memory.english.statements.matches import CueMatch
-from memory.english.statements.modality import SpeechAct
+from memory.english.statements import CueMatch
 from memory.graph.fact_syntax import find_mistake
 from memory.graph.judging import Act, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
 from memory.graph.statement import select_statements

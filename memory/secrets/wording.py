@@ -16,7 +16,6 @@ from memory.english.function_words import (
     split_words,
 )
 from memory.english.lexicon import load_words
-from memory.english.words import adjectives, verbs
 from memory.secrets.shapes import (
     CLOSING,
     GLANCE,
@@ -31,6 +30,9 @@ from memory.secrets.shapes import (
     span_of,
 )
 from memory.types import Span
+
+_ADJECTIVES: Final = load_words("adjectives")
+_IRREGULAR_PARTICIPLES: Final = load_words("irregular_participles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,8 @@ def is_ordinary(word: str) -> bool:
         or is_predicate(word)
         or word in FREQUENT
         or _NOUN.match(word) is not None
-        or word in adjectives.ADJECTIVES
-        or word in verbs.IRREGULAR_PARTICIPLES
+        or word in _ADJECTIVES
+        or word in _IRREGULAR_PARTICIPLES
     )
 
 

@@ -16,8 +16,8 @@ from unicodedata import normalize
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
 from memory.english.claims.wording import corrects
-from memory.english.statements.extractor import find_cues
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
+from memory.english.statements import find_cues
 from memory.learning.reader import unwrap_readable
 from memory.memories import slots
 from memory.memories.episodes import SHORT_MAX

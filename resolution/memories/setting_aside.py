@@ -18,7 +18,7 @@ from memory.channels import Channel, is_weaker
 from memory.db.locks import try_job_lock
 from memory.db.transactions import in_transaction, run_transaction
 from memory.english.claims.stems import content_stems
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.judging import Manner
 from memory.graph.store import NOBODY, Assertion, Attribution

@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from memory.english.claims.stems import content_stems, stem, words_of
-from memory.english.words import names
+from memory.english.lexicon import load_words
+
+_MONTHS_AND_DAYS: Final = load_words("months_and_days")
 
 _FILLERS: Final = frozenset({"of", "the"})
 _JOINER: Final = re.compile(r"(?<=\w)(?:[-_]|\s+)(?=\w)")
@@ -71,7 +73,7 @@ def exclude_each_other(one: str, other: str) -> bool:
 
 def _sort_of(value: str) -> str:
     small = value.casefold()
-    if not names.MONTHS_AND_DAYS.isdisjoint(words_of(small)):
+    if not _MONTHS_AND_DAYS.isdisjoint(words_of(small)):
         return DAY
     found = _AMOUNT.fullmatch(small)
     if found is None:

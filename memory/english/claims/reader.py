@@ -14,10 +14,11 @@ from memory.channels import Channel
 from memory.english.claims.claim import Claim, list_numbers
 from memory.english.claims.oppositions import count_negations
 from memory.english.claims.stems import words_of
+from memory.english.doubt import SpeechAct
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
-from memory.english.statements.extractor import SpeechAct, find_cues
-from memory.english.statements.noun_phrases import AnyName, is_adjective, is_participle, is_plural
+from memory.english.noun_phrases import AnyName, is_adjective, is_participle, is_plural
+from memory.english.statements import find_cues
 from memory.english.words import claims as english
 from memory.english.words.memory_phrases import DECIDED
 from memory.types import ADDITIVE_SEEDS, NAMES, TYPE

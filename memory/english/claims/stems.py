@@ -8,8 +8,11 @@ from functools import lru_cache
 from typing import Final
 
 from memory.english.function_words import is_closed_class
-from memory.english.statements.noun_phrases import is_plural, singular_of
-from memory.english.words import verbs
+from memory.english.lexicon import load_words
+from memory.english.noun_phrases import is_plural, singular_of
+
+_ED_NOUNS: Final = load_words("ed_nouns")
+_ING_NOUNS: Final = load_words("ing_nouns")
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#)?")
 _VOWEL: Final = re.compile(r"[aeiouy]")
@@ -26,7 +29,7 @@ def stem(word: str) -> str:
         word = singular_of(word)
     for ending in ("ing", "ed"):
         base = word.removesuffix(ending)
-        exceptions = verbs.ING_NOUNS if ending == "ing" else verbs.ED_NOUNS
+        exceptions = _ING_NOUNS if ending == "ing" else _ED_NOUNS
         if base != word and len(base) >= _STEM_MIN and _VOWEL.search(base) and word not in exceptions:
             word = base[:-1] if base[-1] == base[-2] and base[-1] not in "lsz" else base
             break

@@ -9,7 +9,7 @@ from memory.english.claims.claim import exclude_each_other, same_value
 from memory.english.claims.reader import NAMED, read_claims
 from memory.english.claims.stems import words_of
 from memory.english.function_words import is_closed_class
-from memory.english.statements.noun_phrases import is_plural
+from memory.english.noun_phrases import is_plural
 from memory.english.words.claims import BE, DISCOURSE
 
 SAME_MIN: Final = 3  # words that two sentences share around their values

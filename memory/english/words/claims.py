@@ -1,7 +1,7 @@
 """The words of claims about definite phrases."""
 
 from memory.english.function_words import split_words
-from memory.english.words.modality import MAYBE
+from memory.english.lexicon import read_phrases
 
 # What a person or a team does with a thing.
 DONE_BY = (
@@ -14,7 +14,7 @@ JOINING = split_words("of the for in on at to our my a")
 # Words that point at one of several or weaken the clause: what they refer to changes with each conversation.
 POINTING = split_words(
     "next first second last other best worst only same latest rest think thinks know says likely user user's"
-) | frozenset(MAYBE.split("|"))
+) | frozenset(read_phrases("maybe"))
 # The present tense of lasting states: `the limit is`, `the service listens on`.
 COPULAS = r"=|(?:is|are|has|have)(?:n['\u2019]t)?"
 STATES = (

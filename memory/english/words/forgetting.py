@@ -4,8 +4,8 @@ Patterns are for lower-case text with straight apostrophes; lists name classes o
 """
 
 from memory.english.function_words import split_words
+from memory.english.lexicon import load_words
 from memory.english.words.requests import TASKS
-from memory.english.words.verbs import IMPERATIVES
 
 EMOJI = "\ufe0f\u2600-\u27bf\U0001f000-\U0001faff"
 # Courtesy and connectives around a form.
@@ -68,7 +68,7 @@ SUBJECTS = split_words(
 )
 # After a comma they begin another order or statement.
 NEXT_CLAUSE = TASKS.union(
-    IMPERATIVES, CONDITIONS, split_words("i we you he she it they just let's lets so then and but now")
+    load_words("imperatives"), CONDITIONS, split_words("i we you he she it they just let's lets so then and but now")
 )
 SPEECH = split_words(
     "say says said saying ask asked tell tells told telling mention mentioned wrote write replied answered ever"

@@ -6,11 +6,6 @@ Patterns are for lower-case text with straight apostrophes; lists of words name 
 from memory.english.function_words import split_words
 
 # They only say whose they are, and nothing about anybody in particular.
-RELATIVES = split_words(
-    "aunt baby boyfriend brother child cousin dad daughter father fiance fiancee flatmate friend girlfriend "
-    "grandfather grandma grandmother grandpa husband kid mom mother mum neighbor neighbour nephew niece partner "
-    "roommate sister son spouse uncle wife"
-)
 TRADES = split_words(
     "accountant administrator analyst anthropologist architect artist astronomer attorney auditor baker banker barber "
     "biologist boss bricklayer butcher captain carpenter cashier ceo cfo chef chemist cio clerk cmo coach composer "

@@ -4,12 +4,12 @@ Patterns are for lower-case text with straight apostrophes; lists of words name 
 """
 
 from memory.english.function_words import split_words
+from memory.english.lexicon import load_words
 from memory.english.words.memory_phrases import IRREGULAR_PASTS
-from memory.english.words.verbs import IMPERATIVES, VERBS_AFTER_NAMES
 
 # In the imperative these ask for something now. Excluded are verbs that say how things are to be from then on (use,
 # keep, avoid, assume, call, remember), and anything that is forbidden.
-TASKS = IMPERATIVES - split_words("call use") | split_words(
+TASKS = load_words("imperatives") - split_words("call use") | split_words(
     "act adapt advise analyse analyze answer apply archive attach book brainstorm browse calculate cancel cite "
     "classify comment compile complete compose compute condense consider continue convert correct count critique "
     "decide define demonstrate design diagnose disregard discuss download draft draw drop edit elaborate email "
@@ -59,7 +59,7 @@ COURTEOUS = (
     r"|there)\b"
 )
 # Verbs that follow a subject, whatever it is.
-FINITE_VERBS = VERBS_AFTER_NAMES | split_words(
+FINITE_VERBS = load_words("verbs_after_names") | split_words(
     "is are was were has have had will does did can could would should must may might meets starts ends opens closes "
     "failed crashed broke died"
 )

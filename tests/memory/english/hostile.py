@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from memory.english.statements.extractor import find_cues
+from memory.english.statements import find_cues
 from memory.english.tokenizer import find_words, tokenise
 from memory.graph.fact_syntax import FactMistake, parse_fact
 from memory.questions.snippets import sentences_naming

@@ -3,17 +3,16 @@
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from memory.english.doubt import Modality
+from memory.english.forms import APPOSITION, CALLED, MOVED, SEVERAL_ARE, Cue, find_forms
 from memory.english.machine_output import OutputFinder
+from memory.english.noun_phrases import AnyName
 from memory.english.sentences import MASK, SentenceFinder, mask
-from memory.english.statements.extractor import find_cues
-from memory.english.statements.matches import CueMatch
-from memory.english.statements.modality import ALONE, Modality
-from memory.english.statements.noun_phrases import AnyName
-from memory.english.statements.patterns import Cue, Form, find_forms
+from memory.english.statements import CueMatch, find_cues
 
 SENTENCE_MAX: Final = 300  # characters that are shown
 # Commas and `are` are mostly no statements at all: nobody asks why.
-_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.MOVED})
+_UNTELLING: Final = (APPOSITION, SEVERAL_ARE, CALLED, MOVED)
 
 
 class Refusal(NamedTuple):
@@ -55,7 +54,7 @@ def _cut(text: str, cue: Cue, matches: Collection[CueMatch], start: int, end: in
 
 
 def _explain(sentence: str, cue: Cue) -> str:
-    modality = Modality(sentence, find_forms(sentence), ALONE)
+    modality = Modality(sentence, find_forms(sentence))
     if modality.is_doubted(cue.start):
         return "it is denied, doubted, or past"
     if modality.is_conditional(cue.start, cue.start):
