@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 from memory.attribution.parts import find_voices
 from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
-from memory.english.lexicon import load_words
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.sentences import SentenceFinder, find_code
 from memory.english.tokenizer import find_words
-from memory.english.words import forgetting as english
 from memory.voice import Voice
 
 REQUEST_MAX: Final = 300  # characters of a sentence that asks
@@ -26,37 +25,51 @@ _TRIGGERS: Final = re.compile(
     r"remember|\bstor|\bsave|off the record|between us|confidential|forget|delete|erase|remove", re.IGNORECASE
 )
 
-_NEVER_STORE: Final = rf"{english.NEVER} (?:remember|store|save)"
-_STARTS: Final = rf"{english.LEADS}{english.PLEASE}?{english.POLITE}?{english.PLEASE}?"
+_EMOJI: Final = "\ufe0f\u2600-\u27bf\U0001f000-\U0001faff"
+_LEADS: Final = read_pattern("forget_leads")
+_PLEASE: Final = read_pattern("forget_please")
+_POLITELY: Final = read_pattern("forget_polite")
+_COURTESY: Final = read_pattern("forget_tails")
+_THIS_CONVERSATION: Final = read_pattern("forget_this_conversation")
+_SECRET: Final = read_pattern("forget_secret")
+_FORGET: Final = read_pattern("forget_forget")
+_DELETE: Final = read_pattern("forget_delete")
+_FROM_MEMORY: Final = read_pattern("forget_from_memory")
+_ALL_ABOUT: Final = (
+    f"(?:{read_pattern('forget_spoken')}|{read_pattern('forget_everything')}|{read_pattern('forget_memories')})"
+)
+_JOINING: Final = (PREPOSITIONS - load_words("forget_of_noun")) | load_words("forget_conditions") | {"and", "or"}
+_NEVER_STORE: Final = rf"{read_pattern('forget_never')} (?:remember|store|save)"
+_STARTS: Final = rf"{_LEADS}{_PLEASE}?{_POLITELY}?{_PLEASE}?"
 _MESSAGE: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} {english.THIS_MESSAGE}"
-    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{english.SECRET}){english.TAILS}"
+    rf"{_STARTS}(?:{_NEVER_STORE} {read_pattern('forget_this_message')}"
+    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}){_COURTESY}"
 )
-_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{english.TAILS}")
+_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{_COURTESY}")
 _CONVERSATION: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{english.THIS_CONVERSATION})"
-    rf"|{english.THIS_CONVERSATION} is {english.SECRET}){english.TAILS}"
+    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{_THIS_CONVERSATION})"
+    rf"|{_THIS_CONVERSATION} is {_SECRET}){_COURTESY}"
 )
-_TAILS: Final = re.compile(rf"[\s,]+{english.TAILS}$")
+_TAILS: Final = re.compile(rf"[\s,]+{_COURTESY}$")
 _ABOUT: Final = re.compile(
-    rf"{_STARTS}(?:{english.FORGET} (?:that (?P<that>.+)|(?:{english.SPOKEN}|{english.EVERYTHING}|{english.MEMORIES})"
-    rf" (?P<about>.+?)(?: {english.FROM_MEMORY})?|(?P<name>.+))"
-    rf"|{english.DELETE} (?:(?:{english.SPOKEN}|{english.EVERYTHING}|{english.MEMORIES}) (?P<deleted>.+?)"
-    rf"(?: {english.FROM_MEMORY})?|(?P<memory>.+) {english.FROM_MEMORY}))"
+    rf"{_STARTS}(?:{_FORGET} (?:that (?P<that>.+)|{_ALL_ABOUT}"
+    rf" (?P<about>.+?)(?: {_FROM_MEMORY})?|(?P<name>.+))"
+    rf"|{_DELETE} (?:{_ALL_ABOUT} (?P<deleted>.+?)"
+    rf"(?: {_FROM_MEMORY})?|(?P<memory>.+) {_FROM_MEMORY}))"
 )
-_POLITE: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?{english.POLITE}")
+_POLITE: Final = re.compile(rf"{_LEADS}{_PLEASE}?{_POLITELY}")
 _CLAUSE_END: Final = re.compile(r"\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*")
-_OUTER: Final = re.compile(rf"^[\s*_~{english.EMOJI}]+|[\s.!?\u2026*_~;:,){english.EMOJI}-]+$")
+_OUTER: Final = re.compile(rf"^[\s*_~{_EMOJI}]+|[\s.!?\u2026*_~;:,){_EMOJI}-]+$")
 _SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022>|#$]|\d{1,2}[.)])[ \t]*")
-_OWN_LEAD: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?")
-_FOR_NOW: Final = re.compile(english.FOR_NOW)
-_PLACES: Final = re.compile(english.PLACES)
-_NEXT_ORDER: Final = re.compile(english.NEXT_ORDER)
+_OWN_LEAD: Final = re.compile(rf"{_LEADS}{_PLEASE}?")
+_FOR_NOW: Final = re.compile(read_pattern("forget_for_now"))
+_PLACES: Final = re.compile(read_pattern("forget_places"))
+_NEXT_ORDER: Final = re.compile(read_pattern("forget_next_order"))
 # Before a form they make it somebody's words.
-_REPORTING: Final = re.compile(rf"\b(?:{'|'.join(sorted(english.SPEECH))})\b")
+_REPORTING: Final = re.compile(rf"\b(?:{'|'.join(sorted(load_words('forget_speech')))})\b")
 _REPORTED: Final = re.compile(rf"{_REPORTING.pattern}[^,;:]{{0,30}}$")
-_FICTION: Final = re.compile(english.FICTION)
+_FICTION: Final = re.compile(read_pattern("forget_fiction"))
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _NEXT_WORD: Final = re.compile(r"[,;]\s+([\w']+)")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
@@ -136,7 +149,7 @@ def cut_requests(text: str, requests: tuple[ForgetRequest, ...]) -> str:
 def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
     """Return the topic of a call to forget: of a whole request, of what may follow "forget", or of a name."""
     text = text.strip()
-    is_order = re.match(rf"{_STARTS}(?:{english.FORGET}|{english.DELETE})\b", _plain(text)) is not None
+    is_order = re.match(rf"{_STARTS}(?:{_FORGET}|{_DELETE})\b", _plain(text)) is not None
     for told in (text,) if is_order else (f"forget {text}", f"forget everything about {text}"):
         found = [one.topic for one in find_requests(told, is_word) if one.topic is not None]
         if found:
@@ -212,10 +225,10 @@ def _has_form(clause: _Clause, form: re.Pattern[str], *, is_question: bool) -> b
     if not before or _OWN_LEAD.fullmatch(f"{before} "):
         return True
     first = before.split()[0]
-    if first in english.CONDITIONS:
+    if first in load_words("forget_conditions"):
         return False
     if clause.mark == ":":  # a label says whose words follow
-        return first in english.OWN_SUBJECTS and _REPORTING.search(before) is None
+        return first in load_words("forget_own_subjects") and _REPORTING.search(before) is None
     return _REPORTED.search(before) is None or first in ("i", "we")
 
 
@@ -249,10 +262,8 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
 
 def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     words = noun.split()
-    is_long = len(words) > NOUN_WORDS_MAX or any(
-        word in PREPOSITIONS - english.OF_NOUN or word in english.CONDITIONS or word in ("and", "or") for word in words
-    )
-    if not _stems(noun) or (is_strict and (is_long or english.WORK & set(words[:2]))):
+    is_long = len(words) > NOUN_WORDS_MAX or any(word in _JOINING for word in words)
+    if not _stems(noun) or (is_strict and (is_long or load_words("forget_work") & set(words[:2]))):
         return None
     return Topic(TopicKind.OWN, noun)
 
@@ -261,12 +272,12 @@ def _is_clause(told: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
     plain = _plain(told)
     words = plain.split()
-    has_more = any(after[1] in english.NEXT_CLAUSE for after in _NEXT_WORD.finditer(plain))
+    has_more = any(after[1] in load_words("forget_next_clause") for after in _NEXT_WORD.finditer(plain))
     if has_more or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
         return False
-    if not _stems(" ".join(word for word in words if word not in english.SPEECH)):
+    if not _stems(" ".join(word for word in words if word not in load_words("forget_speech"))):
         return False
-    if words[0].split("'")[0] in english.SUBJECTS or (told[0].isupper() and words[1].endswith("s")):
+    if words[0].split("'")[0] in load_words("forget_subjects") or (told[0].isupper() and words[1].endswith("s")):
         return True
     for word, following in zip(words[1:], [*words[2:], ""], strict=True):
         if word in AUXILIARIES or word in _VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
@@ -309,7 +320,7 @@ def _stems_of(text: str) -> set[str]:
 @lru_cache(maxsize=1_000)
 def _own_pattern(noun: str) -> re.Pattern[str]:
     words = r"[\s-]+".join(re.escape(word) for word in noun.replace("-", " ").split())
-    adjectives = "|".join(sorted(english.OWN_ADJECTIVES))
+    adjectives = "|".join(sorted(load_words("forget_own_adjectives")))
     return re.compile(rf"\b(?:my|the user's)\s+(?:(?:{adjectives})\s+)?{words}(?:e?s)?\b")
 
 

@@ -26,8 +26,7 @@ _EXISTS: Final = split_words(
     "started founded rented maintain developed developing"
 )
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
-_NEVER_BEFORE: Final = split_words("be being to will get gets getting")
-_PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: the word is only part of the name
+_PLANNED: Final = split_words("be being to will")  # `will have renamed`
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
 
@@ -49,10 +48,8 @@ def read_change(
     stops = find_stops(cue, following)
     if cue.form is CALLED:
         return _read_called(passage, cue, stops, barrier)
-    clause_start = modality.clause_start(cue.start)
-    if cue.form is MOVED:
-        return _read_move(passage, cue, stops, barrier, clause_start)
-    return _read_names(passage, cue, stops, barrier, clause_start)
+    read = _read_move if cue.form is MOVED else _read_names
+    return read(passage, cue, stops, modality, barrier)
 
 
 def _read_called(passage: Passage, cue: Cue, stops: set[int], barrier: int) -> Sequence[Change]:
@@ -71,7 +68,7 @@ def _read_called(passage: Passage, cue: Cue, stops: set[int], barrier: int) -> S
     parent, name = make_parent(passage, cue, phrase, stops), read_phrase(passage, cue.end, stops)
     if parent is None or name is None or name.is_numbered or name.head == parent.token or len(name.tokens) > 1:
         return ()
-    if phrase.head in _CALLED_CODE_NOUNS or passage.text[name.end : name.end + 1] in _PATTERN:
+    if phrase.head in _CALLED_CODE_NOUNS:
         return ()
     if not (passage.is_distinctive(name.tokens[0]) if is_stated else is_name_called(passage, name.tokens[0])):
         return ()
@@ -88,10 +85,10 @@ def _exists(passage: Passage, index: int, *, is_stated: bool) -> bool:
     return determiner in _OWN or (determiner in _INDEFINITE and before in _EXISTS)
 
 
-def _read_move(passage: Passage, cue: Cue, stops: set[int], barrier: int, clause_start: int) -> Sequence[Change]:
+def _read_move(passage: Passage, cue: Cue, stops: set[int], modality: Modality, barrier: int) -> Sequence[Change]:
     """Return from where to where something was moved; nothing unless both are given, and the dimension is clear."""
     if passage.text[: cue.end].endswith("from"):
-        subject, at = _read_changed(passage, cue, barrier, clause_start), cue.end
+        subject, at = _read_changed(passage, cue, modality, barrier), cue.end
     else:
         subject, at = _read_object(passage, cue, stops, "from")
     origin = read_phrase(passage, at, stops) if subject is not None else None
@@ -113,17 +110,17 @@ def _read_move(passage: Passage, cue: Cue, stops: set[int], barrier: int, clause
     )
 
 
-def _read_names(passage: Passage, cue: Cue, stops: set[int], barrier: int, clause_start: int) -> Sequence[Change]:
+def _read_names(passage: Passage, cue: Cue, stops: set[int], modality: Modality, barrier: int) -> Sequence[Change]:
     """Return two names of one thing, with the concept's own as the parent; nothing unless something is known about one
     of them. A change says that the name holds from now on."""
     at = cue.end
     first: Token | None
     if cue.form is ALIAS:
-        first = next(iter(read_apposed(passage, cue)), None)
+        first = next(iter(read_apposed(passage, cue, modality)), None)
     elif cue.form is RENAMED and not passage.text[: cue.end].endswith("to"):
         first, at = _read_object(passage, cue, stops, "to")
     else:
-        first = _read_changed(passage, cue, barrier, clause_start)
+        first = _read_changed(passage, cue, modality, barrier)
     phrase = read_phrase(passage, at, stops) if first is not None and not cue.is_denied else None
     second = _read_name(passage, phrase)
     if first is None or phrase is None or second is None or phrase.determiner in _INDEFINITE | _OWN:
@@ -136,22 +133,22 @@ def _read_names(passage: Passage, cue: Cue, stops: set[int], barrier: int, claus
     return [Change(other.text, own.text, NAMES, min(first.start, cue.start), second.end, kind)]
 
 
-def _read_changed(passage: Passage, cue: Cue, barrier: int, clause_start: int) -> Token | None:
+def _read_changed(passage: Passage, cue: Cue, modality: Modality, barrier: int) -> Token | None:
     """Return the subject of `kvasir (was) moved from`."""
     index = bisect_left(passage.starts, cue.start)
     while index and passage.tokens[index - 1].text in _AUXILIARIES:
         index -= 1
     start = passage.tokens[index].start if index < len(passage.tokens) else cue.start
     before = cue._replace(start=min(start, cue.start))
-    return next(iter(read_subjects(passage, before, clause_start=clause_start, barrier=barrier)), None)
+    return next(iter(read_subjects(passage, before, modality, barrier)), None)
 
 
 def _read_object(passage: Passage, cue: Cue, stops: set[int], joint: str) -> tuple[Token | None, int]:
     """Return the name in `we moved kvasir from`, and where that ends."""
     index = bisect_left(passage.starts, cue.start)
-    before = {token.text for token in passage.tokens[max(0, index - 2) : index]}
+    is_planned = any(token.text in _PLANNED for token in passage.tokens[max(0, index - 2) : index])
     phrase = read_phrase(passage, cue.end, stops)
-    if phrase is None or phrase.next_word != joint or not _NEVER_BEFORE.isdisjoint(before):
+    if phrase is None or phrase.next_word != joint or is_planned:
         return None, 0
     return _read_name(passage, phrase), phrase.next_end
 

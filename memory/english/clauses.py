@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from memory.english.doubt import CLAUSE_BREAK
+from memory.english.doubt import Modality
 from memory.english.forms import CALLED, PART_OF, Cue, Form, Takes, Verb
 from memory.english.function_words import (
     AUXILIARIES,
@@ -15,7 +15,6 @@ from memory.english.function_words import (
     POSSESSIVES,
     PREPOSITIONS,
     QUANTIFIERS,
-    WH_WORDS,
     is_closed_class,
     split_words,
 )
@@ -62,7 +61,6 @@ _PARTICLES: Final = split_words("down off out up")
 # A phrase after one of these is not part of the noun before it: `talk to Ada, a data engineer`.
 _LOOSE_PREPOSITIONS: Final = split_words("about at by on to upon with")
 _SEEMS: Final = split_words("feel feels look looks seem seems sound sounds")
-_SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path only the last part would remain.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#+]|(?<=[\w:]):|(?:^|\s)[.~]?/[^\s]*)\Z")
 _LONGEST_PATH: Final = 256  # characters
@@ -76,7 +74,6 @@ _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
 _DESCRIBED_BY: Final = split_words("in from for by with that which who on at of")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
-_CLAUSE_MAX: Final = 400  # characters, for the same reason
 
 _NAMED: Final = split_words("called named codenamed dubbed nicknamed")
 _MODIFIERS_MAX: Final = 2
@@ -85,20 +82,20 @@ _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
 _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
 _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _NO_OBJECT_BEFORE: Final = AUXILIARIES | {"or", "nor", "than"}  # `uses Kafka or Redis`
-_CUT_SHORT: Final = frozenset("/&'\u2019")  # `uses TCP/IP`
 
 
 # --- subjects ---
 
 
 def read_subjects(
-    passage: Passage, cue: Cue, *, clause_start: int, barrier: int, takes_initial: bool = False
+    passage: Passage, cue: Cue, modality: Modality, barrier: int, *, takes_initial: bool = False
 ) -> list[Token]:
     """Return the subjects of a cue, in order: one, or those of a list if the cue is in the plural; none if there are
     none that are distinctive. They come after ``barrier``, the end of the last statement. ``takes_initial``: also an
     ordinary word that has its capital only because it begins the sentence."""
     if cue.is_plural:
-        return _read_list(passage, cue, barrier)
+        return _read_list(passage, cue, modality, barrier)
+    clause_start = modality.clause_start(cue.start)
     before = _tokens_before(passage, cue, max(clause_start, barrier))
     at = _find_name(passage, before, cue, takes_initial=takes_initial and clause_start == 0)
     if at is None:
@@ -109,15 +106,15 @@ def read_subjects(
     is_joined = lead[-1:] == ["and"] or cue.form.verb is Verb.OPERATOR
     if clause_start < barrier and not is_joined:
         return []
-    return [before[at]] if _is_subject(passage, before, at, cue) else []
+    return [before[at]] if _is_subject_of(passage, before, at, cue) else []
 
 
-def read_apposed(passage: Passage, cue: Cue) -> list[Token]:
+def read_apposed(passage: Passage, cue: Cue, modality: Modality) -> list[Token]:
     """Return the name directly before a mark: `Kvasir, our search service,`."""
-    start = _clause_start(passage, cue.start, 0)
+    start = modality.clause_start(cue.start)
     before = _tokens_before(passage, cue, start)
     at = _find_name(passage, before, cue)
-    if at is None or _is_sign(passage, before[at]) or _is_kind(passage, before, at, cue):
+    if at is None or _is_sign(passage, before[at]) or _is_kind_noun(passage, before, at, cue):
         return []
     lead = [token.text for token in before[:at]]
     is_listed = passage.text[cue.start] == "," and lead[-1:] in (["or"], ["and"])
@@ -128,13 +125,6 @@ def read_apposed(passage: Passage, cue: Cue) -> list[Token]:
 def ends_apposition(text: str, phrase: Phrase) -> bool:
     """True if an apposition ends where its phrase does, and is not an item of a list."""
     return phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, phrase.end) is not None
-
-
-def _clause_start(passage: Passage, position: int, barrier: int) -> int:
-    """Return where the clause around a position begins, as far back as any rule looks."""
-    first = max(barrier, position - _CLAUSE_MAX)
-    breaks = [found.end() for found in CLAUSE_BREAK.finditer(passage.text, first, position)]
-    return breaks[-1] if breaks else first
 
 
 def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
@@ -169,7 +159,7 @@ def _find_name(passage: Passage, tokens: list[Token], cue: Cue, *, takes_initial
     return last if is_initial or passage.is_distinctive(noun) else None
 
 
-def _read_list(passage: Passage, cue: Cue, barrier: int) -> list[Token]:
+def _read_list(passage: Passage, cue: Cue, modality: Modality, barrier: int) -> list[Token]:
     """Return the names of `A, B and C` directly before a cue."""
     beside = _tokens_before(passage, cue, barrier)
     gaps = [passage.text[one.end : other.start] for one, other in pairwise(beside)]
@@ -183,16 +173,16 @@ def _read_list(passage: Passage, cue: Cue, barrier: int) -> list[Token]:
     named = [*beside[first:-2], beside[-1]]
     if len(named) < 2 or not all(_is_listed(passage, token) for token in named):
         return []
-    start = _clause_start(passage, named[0].start, barrier)
+    start = modality.clause_start(named[0].start)
     lead = [token for token in beside[:first] if token.start >= start and token.text != "both"]
-    return named if _is_subject(passage, [*lead, named[0]], len(lead), cue) else []
+    return named if _is_subject_of(passage, [*lead, named[0]], len(lead), cue) else []
 
 
 def _is_listed(passage: Passage, token: Token) -> bool:
     return len(token.text) > 1 and not is_closed_class(token.text) and passage.is_distinctive(token)
 
 
-def _is_subject(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> bool:
+def _is_subject_of(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> bool:
     """True if the cue speaks of the name: it is neither a kind of thing nor an object of something before it."""
     name, lead = tokens[at], [token.text for token in tokens[:at]]
     if cue.form.verb is Verb.OPERATOR:
@@ -208,11 +198,6 @@ def _is_subject(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> boo
         return False
     if cue.is_bare and not name.is_capitalised and is_plural(name.text):
         return False  # `keyrings owned by the kernel`
-    # After a pronoun, an auxiliary or a contraction ("it's kvasir") the clause has its subject already.
-    if lead and (lead[-1] in _SUBJECT_PRONOUNS or lead[-1] in AUXILIARIES or "'" in lead[-1]):
-        return False
-    if not WH_WORDS.isdisjoint(lead[1:] if lead[:1] == ["however"] else lead):
-        return False
     is_joined = at > 1 and lead[-1] in ("and", "or") and not any(map(is_closed_class, lead[:-1]))
     if is_joined and passage.is_distinctive(tokens[at - 2]):
         return False  # `kvasir and heimdall is`
@@ -220,7 +205,7 @@ def _is_subject(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> boo
         return False  # `restarting kvasir is a chore`
     if "that" in lead[:-1] and _SINGULAR_VERB.match(lead[lead.index("that") + 1]):
         return False  # `the box that hosts kvasir is`
-    return not _is_kind(passage, tokens, at, cue) and not _is_in_prepositional_phrase(lead)
+    return not _is_kind_noun(passage, tokens, at, cue) and not _is_in_prepositional_phrase(lead)
 
 
 def _is_sign(passage: Passage, name: Token) -> bool:
@@ -229,7 +214,7 @@ def _is_sign(passage: Passage, name: Token) -> bool:
     return len(name.text) == 1 or _SIGIL.search(passage.text, max(0, start - _LONGEST_PATH), start) is not None
 
 
-def _is_kind(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> bool:
+def _is_kind_noun(passage: Passage, tokens: list[Token], at: int, cue: Cue) -> bool:
     """True if the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
     name, text, has_noun = tokens[at], passage.text, at < len(tokens) - 1
     written = text[name.start : name.end]
@@ -338,16 +323,6 @@ class Parent:
     has_context: bool = False  # it is `of` something, which is the dimension
 
 
-def read_parent(
-    passage: Passage, cue: Cue, following: Collection[Cue], *, at: int | None = None, as_typed: bool = False
-) -> Parent | None:
-    """Return what the phrase after a cue, or ``at`` a position, says; None if there is none, or nothing that can be a
-    parent."""
-    stops = find_stops(cue, following)
-    phrase = read_phrase(passage, cue.end if at is None else at, stops)
-    return make_parent(passage, cue, phrase, stops, as_typed=as_typed)
-
-
 def find_stops(cue: Cue, following: Collection[Cue]) -> set[int]:
     """Return the positions where a phrase ends because another cue begins."""
     # `ISA` within the phrase of a verb's cue is the acronym, and ends nothing.
@@ -431,7 +406,7 @@ def _is_used(passage: Passage, phrase: Phrase) -> bool:
     name, *others = phrase.tokens
     if others or phrase.determiner not in ("", "the") or name.text in _HUMAN_LANGUAGES:
         return False
-    if phrase.next_word in _NO_OBJECT_BEFORE or passage.text[phrase.end : phrase.end + 1] in _CUT_SHORT:
+    if phrase.next_word in _NO_OBJECT_BEFORE:
         return False
     return _is_named(passage, name)
 

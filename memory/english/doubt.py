@@ -21,7 +21,7 @@ class SpeechAct(StrEnum):
     ADDS = "adds"  # says something else about the subject of an earlier statement in the same message
 
 
-CLAUSE_BREAK: Final = re.compile(
+_CLAUSE_BREAK: Final = re.compile(
     r"[,;:)|\x1a\u2013\u2014\u2192]|[-=]>|(?<!\bif )\(|\s--?\s|\b(?:but|because|since|although|though|whereas)\b",
     re.IGNORECASE,
 )
@@ -96,7 +96,7 @@ class Modality:
         return bool(before) and position < self._harmless[before - 1][1]
 
     def clause_start(self, position: int) -> int:
-        breaks = self._find(CLAUSE_BREAK)
+        breaks = self._find(_CLAUSE_BREAK)
         before = bisect_right(breaks, position, key=lambda span: span[1])
         return breaks[before - 1][1] if before else 0
 

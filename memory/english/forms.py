@@ -9,6 +9,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from memory.english.function_words import CONJUNCTIONS, PREPOSITIONS
 from memory.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE
 
 
@@ -56,6 +57,7 @@ class Form(NamedTuple):
 
 
 _KNOWN_AS: Final = ("called", "named", "known as", "referred to as")
+# `changes` reads these.
 CALLED: Final = Form("called|named|dubbed|codenamed|nicknamed", TYPE, Verb.CHANGE)
 MOVED: Final = Form(
     "moved|migrated|relocated|transferred|moved from|migrated from|relocated from|transferred from",
@@ -64,13 +66,8 @@ MOVED: Final = Form(
 )
 RENAMED: Final = Form("renamed|renamed from|renamed to", NAMES, Verb.CHANGE)
 ALSO_CALLED: Final = Form("|".join(f"{when} {what}" for when in ("also", "now") for what in _KNOWN_AS), NAMES, Verb.BE)
-ALIAS: Final = Form(
-    "|".join(
-        [*(f"{when} {what}" for when in ("also", "formerly", "previously") for what in _KNOWN_AS), "aka", "a.k.a."]
-    ),
-    NAMES,
-    Verb.MARK,
-)
+_ALIASED: Final = [f"{when} {what}" for when in ("also", "formerly", "previously") for what in _KNOWN_AS]
+ALIAS: Final = Form("|".join([*_ALIASED, "aka", "a.k.a."]), NAMES, Verb.MARK)
 APPOSITION: Final = Form("a|an|our|my", TYPE, Verb.MARK)
 KIND_OF: Final = Form("kind of|type of|instance of", TYPE, Verb.MAYBE_BE)  # with an article after `is`
 PART_OF: Final = Form("part of|member of|members of", MEMBERSHIP, Verb.MAYBE_BE)
@@ -117,10 +114,10 @@ _ADVERB: Final = (
     "actually|already|also|always|basically|both|currently|essentially|itself|just|now|officially|secretly|simply|still"
     "|all"
 )
-_RENAMED: Final = rf"(?:also|now) (?:{'|'.join(_KNOWN_AS)})"  # no adverb there
 _DENIAL: Final = "n['\u2019]?t| not| no longer"
 _WHOLE_DENIALS: Final = frozenset({"", "actually", "currently", "now"})  # `is not just a service`: it may be one
 _IS: Final = "(?:['\u2019]s|s(?= (?:an?|the|our|my) ))"  # in `it's`, which many write `its`
+_WORD_MAX: Final = 12  # characters of a function word
 _NEAR: Final = 110  # characters: a list of subjects is no longer
 
 
@@ -143,10 +140,11 @@ _BARE: Final = _find_phrases(Verb.MAYBE_BE, Verb.BE_OR_MORE, Verb.OPERATOR, Verb
 _MARKED: Final = _find_phrases(Verb.MARK)
 # `is an important part of`
 _NOUN_OF: Final = r" an?(?: [\w-]+)?(?= (?:kind|type|instance|part|member) of )"
-# The space in front is outside the cue.
+# A verb and a phrase; the space in front is outside the cue.
 _CUE: Final = re.compile(
-    rf" (?:(?P<be>is|are|(?P<pronoun>it|s?he){_IS})(?P<denied>{_DENIAL})?(?: (?!{_RENAMED})(?P<adverb>{_ADVERB}))?"
-    rf"(?:(?P<article>{_NOUN_OF})? (?P<is>{_join(_AFTER_BE)}))?"
+    rf" (?:(?P<be>is|are|(?P<pronoun>it|s?he){_IS})(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))?"
+    rf"(?P<article>{_NOUN_OF})? (?P<is>{_join(_AFTER_BE)})"
+    rf"|(?P<are>are)(?P<are_denied>{_DENIAL})?(?: (?P<are_adverb>{_ADVERB}))?"
     rf"|(?P<not>(?:does|do)(?:n['\u2019]t| not) |no longer )?(?P<own>{_join(_OWN)})|(?P<bare>{_join(_BARE)})"
     r")(?![^\s*_\"'(\[`\x10])"
 )
@@ -191,23 +189,29 @@ def find_forms(text: str) -> list[Cue]:
 
 
 def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:
+    """Return the cue; None if the words around its phrase say that it is none."""
     start, end = match.start() + 1, match.end()
-    be, adverb, own = match["be"], match["adverb"] or "", match["own"]
-    if be and not match["is"]:
-        form = SEVERAL_ARE
+    be, own, negation = match["be"] or match["are"], match["own"], match["not"] or ""
+    if own:
+        form = _OWN[own]
+    elif match["is"]:
+        form = _AFTER_BE[match["is"]]
     else:
-        form = _AFTER_BE[match["is"]] if be else _OWN[own] if own else _BARE[match["bare"]]
+        form = SEVERAL_ARE if be else _BARE[match["bare"]]
+    denied, adverb = match["denied"] or match["are_denied"] or negation, match["adverb"] or match["are_adverb"] or ""
     is_bare = not (be or own or form in (MOVED, RENAMED))
     is_infinitive = own is not None and not own.partition(" ")[0].endswith("s")
-    is_plural = be == "are" or (is_infinitive and not (match["not"] or "").startswith("does"))
+    is_plural = be == "are" or (is_infinitive and not negation.startswith("does"))
+    is_capital = text[start].isupper()
+    next_word = small[end + 1 : end + _WORD_MAX].partition(" ")[0]
     if (
-        (form is SEVERAL_ARE and be != "are")
-        or (is_plural and " and " not in small[max(0, start - _NEAR) : start])
+        (is_plural and " and " not in small[max(0, start - _NEAR) : start])
+        or (be and denied and adverb not in _WHOLE_DENIALS)
         or (form is KIND_OF and be and not match["article"])  # `is kind of slow`
+        or (form is CALLED and next_word in PREPOSITIONS | CONJUNCTIONS)
         or (form.verb is Verb.OPERATOR and not text[start:end].isupper())
-        or (is_bare and form.verb is Verb.MAYBE_BE and text[start].isupper())  # `TYPE Type of the file`
-        or (match["denied"] and adverb not in _WHOLE_DENIALS)
+        # `Use the small one`, `TYPE Type of the file`
+        or (is_capital and (is_infinitive or (is_bare and form.verb is Verb.MAYBE_BE)))
     ):
         return None
-    is_denied = bool(match["denied"] or match["not"])
-    return Cue(form, start, end, is_denied, adverb, is_plural, match["pronoun"] is not None, is_bare)
+    return Cue(form, start, end, bool(denied), adverb, is_plural, match["pronoun"] is not None, is_bare)

@@ -7,12 +7,9 @@ from typing import Final
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
 
-_CLOSING_ADVERBS: Final = load_words("closing_adverbs")
-_COUNTED: Final = load_words("counted")
-_MONTHS_AND_DAYS: Final = load_words("months_and_days")
-_NEUTRAL_ADVERBS: Final = load_words("neutral_adverbs")
+_NUMBERED: Final = load_words("counted") | load_words("months_and_days")
 _UNITS: Final = load_words("units")
-_VERBS_AFTER_NAMES: Final = load_words("verbs_after_names")
+_AFTER_NAMES: Final = load_words("closing_adverbs") | load_words("neutral_adverbs") | load_words("verbs_after_names")
 
 # A number that may belong to the name before it: up to four digits, one dot allowed, but not an amount, date or time.
 NUMBER: Final = (
@@ -32,7 +29,7 @@ def number_after(text: str, name: str, end: int) -> str:
 def takes_number(run: str, following: str | None) -> bool:
     """True if a number after these capitalised words, before that word, belongs to the name and counts nothing."""
     last = run.rpartition(" ")[2].lower()
-    if last in _COUNTED or last in _MONTHS_AND_DAYS or "'" in last:
+    if last in _NUMBERED or "'" in last:
         return False
     if not following or (following.islower() and is_closed_class(following)):
         return True
@@ -40,5 +37,4 @@ def takes_number(run: str, following: str | None) -> bool:
         return False
     if not following[0].islower():
         return True
-    is_adverb = following in _CLOSING_ADVERBS or following in _NEUTRAL_ADVERBS
-    return is_adverb or following in _VERBS_AFTER_NAMES or following.endswith(("ed", "ly"))
+    return following in _AFTER_NAMES or following.endswith(("ed", "ly"))

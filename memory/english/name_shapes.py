@@ -6,15 +6,6 @@ from typing import Final, NamedTuple
 
 from memory.english.function_words import CLOSED_CLASS, CONJUNCTIONS, PARTICLES, PREPOSITIONS, split_words
 from memory.english.lexicon import load_words
-from memory.english.words.requests import TASKS
-
-_ADJECTIVES: Final = load_words("adjectives")
-_CLOSING_ADVERBS: Final = load_words("closing_adverbs")
-_COUNTED: Final = load_words("counted")
-_IMPERATIVES: Final = load_words("imperatives")
-_NEUTRAL_ADVERBS: Final = load_words("neutral_adverbs")
-_OCCASIONS: Final = load_words("occasions")
-_RELATIONAL_NOUNS: Final = load_words("relational_nouns")
 
 WORDS_MAX: Final = 4
 INSTRUCTION_WORDS_MIN: Final = 3
@@ -42,9 +33,13 @@ _PRODUCTS: Final = split_words(
     "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
 )
 
-_ADVERBS: Final = _NEUTRAL_ADVERBS | _CLOSING_ADVERBS
+_ADVERBS: Final = load_words("neutral_adverbs") | load_words("closing_adverbs")
+_IMPERATIVES: Final = load_words("imperatives")
+_ORDERS: Final = load_words("tasks") | _IMPERATIVES
 # Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
-_PLAIN_VERBS: Final = _IMPERATIVES - (_ADJECTIVES | _COUNTED | _OCCASIONS | _RELATIONAL_NOUNS | {"scale", "use"})
+_PLAIN_VERBS: Final = _IMPERATIVES.difference(
+    {"scale", "use"}, *map(load_words, ("adjectives", "counted", "occasions", "relational_nouns"))
+)
 # Words that no name of a thing has between or after its nouns: `run-curl-evil-now`, but `copy-on-write`.
 _SENTENCE_WORDS: Final = (CLOSED_CLASS - PREPOSITIONS - CONJUNCTIONS) | {"to"}
 _COMPOUNDING: Final = _ADVERBS | CONJUNCTIONS | PREPOSITIONS  # after a verb: `read-only-mirror`, `make-up-artist`
@@ -112,7 +107,7 @@ def _instructs(words: list[str]) -> bool:
     if verb in _PLAIN_VERBS and rest[0] not in _COMPOUNDING:
         return True
     tells_how = rest[-1] in _ADVERBS or not _SENTENCE_WORDS.isdisjoint(rest) or not _ASKING.isdisjoint(lead)
-    return tells_how and verb in TASKS | _IMPERATIVES
+    return tells_how and verb in _ORDERS
 
 
 def _is_host(name: str) -> bool:

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from string import ascii_uppercase
 from typing import Final, Protocol
 
 from memory.english.forms import Cue, Verb
@@ -42,13 +41,11 @@ _NOUNS_LIKE_ADJECTIVES: Final = load_words("nouns_like_adjectives")
 _S_SINGULARS: Final = load_words("s_singulars")
 _TITLES: Final = load_words("titles")
 
-_SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _COORDINATORS: Final = split_words("and or but yet")
 _OPENING: Final = re.compile(r"[\s*_\"'\u2018\u201c\x10]*\Z")
 _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
-_CUT: Final = re.compile(r"[/\\{<=$]|:[:\w]")  # a path or a pattern that the word is part of
 _COMMA: Final = re.compile(r",\s+\Z")
 _TITLE_MAX: Final = 8  # characters, with the gap before the name
 _THOUGHT: Final = re.compile(r" (?:think|believe|guess|suppose|assume|heard|hope|hear|reckon|suspect|was|am|know)\b")
@@ -138,7 +135,7 @@ def read_passage(
     pieces, at = [], 0
     for cue in cues:
         if cue.form.verb is not Verb.OPERATOR:
-            pieces += [sentence[at : cue.start], sentence[cue.start : cue.end].translate(_SMALL)]
+            pieces += [sentence[at : cue.start], sentence[cue.start : cue.end].lower()]
             at = cue.end
     text = "".join([*pieces, sentence[at:]])
     names_inside = names_inside or NamesInside(text)
@@ -218,8 +215,6 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     if not units or len(telling) > MAX_UNITS:  # a longer one is not taken for a phrase: its head is unclear
         return None
     head = passage.tokens[units[-1]]
-    if _CUT.match(passage.text, head.end):
-        return None
     next_word = passage.word_after(units[-1])
     following = passage.tokens[units[-1] + 1] if next_word else None
     return Phrase(
@@ -319,7 +314,7 @@ def singular_of(word: str) -> str:
 
 def is_name_called(passage: Passage, name: Token) -> bool:
     """True if a word after `a VM called` is a name: any word is, unless it is an adjective or adverb."""
-    is_described = is_adjective(name.text) or name.text in CLOSING_ADVERBS or name.text.endswith("ly")
+    is_described = is_adjective(name.text) or name.text.endswith("ly")
     return passage.is_distinctive(name) or not is_described
 
 

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 from memory.attribution.parts import find_voices, find_voices_at_once, voice_of
 from memory.channels import READ_TRUST, Channel, channel_in
 from memory.english.changes import read_change
-from memory.english.clauses import Parent, ends_apposition, fits, read_apposed, read_parent, read_subjects
+from memory.english.clauses import Parent, ends_apposition, find_stops, fits, make_parent, read_apposed, read_subjects
 from memory.english.doubt import Modality, SpeechAct
 from memory.english.forms import APPOSITION, KIND_OF, Cue, Form, Takes, Verb, find_forms
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
 from memory.english.machine_output import OutputFinder
-from memory.english.noun_phrases import Passage, Vocabulary, read_passage
+from memory.english.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.english.sentences import MASK, SentenceFinder, blank_signs, mask
 from memory.english.tokenizer import NamesInside, Token
 from memory.types import GEOGRAPHY, TYPE
@@ -184,7 +184,7 @@ def _find_assertions(prose: str, cues: list[Cue], hopeful: set[int]) -> Iterator
                 yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in found]
 
 
-class _Previous(NamedTuple):
+class _PreviousStatement(NamedTuple):
     """The previous statement of the same sentence."""
 
     subjects: Sequence[Token]
@@ -202,7 +202,7 @@ class _SentenceReader:
         self._passage = passage
         self._modality = modality
         self._as_typed = as_typed
-        self._previous: _Previous | None = None
+        self._previous: _PreviousStatement | None = None
 
     def read(self, cues: list[Cue]) -> Iterator[CueMatch]:
         for index, cue in enumerate(cues):
@@ -218,7 +218,7 @@ class _SentenceReader:
         continued = self._continued_subjects(cue)
         if not continued and (cue.has_pronoun or (cue.is_bare and cue.form.verb is Verb.BE_OR_MORE)):
             return []
-        parent = read_parent(self._passage, cue, following, as_typed=self._as_typed)
+        parent = self._read_parent(cue, following, cue.end)
         if parent is None:
             return []
         subjects = continued or self._find_subjects(cue, parent)
@@ -227,28 +227,31 @@ class _SentenceReader:
         if not all(fits(self._passage, subject, parent, cue.form) for subject in subjects):
             return []
         denied = self._previous.parent.token if continued and self._previous and self._previous.is_denied else ""
-        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
-        self._pass(subjects, parent, cue, is_denied=is_denied)
         start = cue.start if continued else subjects[0].start
         kind = self._find_kind(subjects[0], cue, parent, is_instead=bool(denied))
         parents = [parent, *self._read_more(cue, following, parent)]
         found = [self._make(subject, each, cue, start, kind, denied) for each in parents for subject in subjects]
-        self._barrier = parents[-1].end
+        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         contrast = _BUT.match(self._passage.text, parent.phrase.end) if cue.is_denied else None
-        if contrast is not None:
-            other = read_parent(self._passage, cue, following, at=contrast.end(), as_typed=self._as_typed)
-            if other is not None and other.token != parent.token:
-                make = [self._make(subject, other, cue, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
-                self._pass(subjects, other, cue, is_denied=False)
-                return found + make
+        other = self._read_parent(cue, following, contrast.end()) if contrast is not None else None
+        if other is not None and other.token != parent.token:
+            found += [self._make(subject, other, cue, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
+            parents, is_denied = [other], False
+        self._barrier = parents[-1].end
+        self._previous = _PreviousStatement(subjects, parents[0], cue.form, is_denied, self._barrier)
         return found
+
+    def _read_parent(self, cue: Cue, following: list[Cue], at: int) -> Parent | None:
+        stops = find_stops(cue, following)
+        phrase = read_phrase(self._passage, at, stops)
+        return make_parent(self._passage, cue, phrase, stops, as_typed=self._as_typed)
 
     def _read_more(self, cue: Cue, following: list[Cue], parent: Parent) -> list[Parent]:
         """Return the names that are listed after the first: `uses Redis, Kafka and NATS`."""
         found: list[Parent] = []
         while cue.form.takes is Takes.NAME and len(found) < _LISTED_MAX:
             joint = _JOINT.match(self._passage.text, found[-1].end if found else parent.end)
-            other = read_parent(self._passage, cue, following, at=joint.end()) if joint else None
+            other = self._read_parent(cue, following, joint.end()) if joint else None
             if joint is None or other is None or any(next.start == other.phrase.next_start for next in following):
                 return []  # `uses Redis and odin uses`
             found.append(other)
@@ -256,21 +259,12 @@ class _SentenceReader:
                 break
         return found
 
-    def _pass(self, subjects: Sequence[Token], parent: Parent, cue: Cue, *, is_denied: bool) -> None:
-        self._barrier = parent.end
-        self._previous = _Previous(subjects, parent, cue.form, is_denied, parent.end)
-
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Token]:
         if cue.form is APPOSITION:
             ends = ends_apposition(self._passage.text, parent.phrase)
-            return read_apposed(self._passage, cue) if ends else []
-        return read_subjects(
-            self._passage,
-            cue,
-            clause_start=self._modality.clause_start(cue.start),
-            barrier=self._barrier,
-            takes_initial=parent.has_context or (cue.form is KIND_OF and not cue.is_bare),
-        )
+            return read_apposed(self._passage, cue, self._modality) if ends else []
+        takes_initial = parent.has_context or (cue.form is KIND_OF and not cue.is_bare)
+        return read_subjects(self._passage, cue, self._modality, self._barrier, takes_initial=takes_initial)
 
     def _continued_subjects(self, cue: Cue) -> Sequence[Token]:
         """Return the subjects of the previous statement if the cue says more about them: `and runs on`."""

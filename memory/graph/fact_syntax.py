@@ -3,16 +3,13 @@ facts as the pages show them: ``mimir runs on tyr``. Also says what cannot be a 
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words
 from memory.english.phrases import VERBS
 from memory.english.tokenizer import find_leftovers, is_name, tokenise
 from memory.types import MEMBERSHIP, TYPE, Triple
-
-_CLOSING_ADVERBS: Final = load_words("closing_adverbs")
-_NEUTRAL_ADVERBS: Final = load_words("neutral_adverbs")
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
@@ -33,7 +30,7 @@ _SHOWN_DIMENSION = re.compile(
 )
 _NOT_IN_PARENTS = frozenset(",;:!?()[]")
 _DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
-_NOT_IN_NAMES = _NEUTRAL_ADVERBS | _CLOSING_ADVERBS
+_NOT_IN_NAMES = load_words("neutral_adverbs") | load_words("closing_adverbs")
 PARENT_WORDS_MAX = 3
 _CONTEXT = re.compile(r"\sin\s+context\s+of\s", re.IGNORECASE)
 _RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}

@@ -22,9 +22,7 @@ from memory.english.claims.oppositions import (
 from memory.english.claims.stems import stem
 from memory.english.claims.wording import differ_in_value
 from memory.english.function_words import is_closed_class
-from memory.english.lexicon import load_words
-from memory.english.words import synonyms
-from memory.english.words.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
+from memory.english.lexicon import load_groups, load_words, read_pattern
 from memory.memories import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
@@ -47,17 +45,17 @@ _EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
 _CALLED: Final = frozenset({"is", "are", "was", "were"})
 _NEGATIONS: Final = load_words("negations")
-_OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | _NEGATIONS
-_ASIDE: Final = _OPPOSED | synonyms.FILLERS
-_STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
-_NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
-_BEFORE_INFINITIVES: Final = frozenset(map(stem, synonyms.BEFORE_INFINITIVES))
+_OPPOSED: Final = frozenset(stem(word) for pair in load_groups("antonyms") for word in pair) | _NEGATIONS
+_ASIDE: Final = _OPPOSED | load_words("fillers")
+_STEMMED: Final = {stem(word): stem(group[0]) for group in load_groups("synonyms") for word in group}
+_NAMED: Final = {word: group[0] for group in load_groups("same_names") for word in group}
+_BEFORE_INFINITIVES: Final = frozenset(map(stem, load_words("before_infinitives")))
 _ASKING: Final = re.compile(
     r"(?:(?:ok|okay|so|and|but|hey|hi|please|well),? )*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were"
     r"|am|do|does|did|have|has|can|could|would|should|will|shall|may|might) (?!not\b)",
     re.IGNORECASE,
 )
-_DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {DECIDED} that ", re.IGNORECASE)
+_DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {read_pattern('decided')} that ", re.IGNORECASE)
 
 
 class Word(NamedTuple):
@@ -158,7 +156,7 @@ def read_words(text: str) -> tuple[Word, ...]:
             if small in ("a", "an", "the"):
                 is_single = small != "the"
                 continue
-            if small in synonyms.FILLERS and not has_negation:
+            if small in load_words("fillers") and not has_negation:
                 continue
             if small == "to" and found and found[-1].base in _BEFORE_INFINITIVES:
                 continue
@@ -194,6 +192,6 @@ def _read_word(written: str, small: str, *, is_single: bool) -> Word:
         return Word(small)
     base = stem(small)
     # `Used` and `uses` are one word, but in different tenses.
-    is_past = small in IRREGULAR_PASTS or (small.endswith("ed") and base != small)
+    is_past = small in load_words("irregular_pasts") or (small.endswith("ed") and base != small)
     base = _STEMMED.get(base, base)
     return Word(small, f"{base} past" if is_past else base, is_single)

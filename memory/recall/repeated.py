@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from memory.english.function_words import is_closed_class, split_words
-from memory.english.lexicon import load_words
-from memory.english.words import changing
+from memory.english.lexicon import load_words, read_pattern
 from memory.recall.rendering import ShownFact
 
 _PARTS: Final = re.compile(r"[^\W_]+")
@@ -18,7 +17,7 @@ _EMPTY: Final = split_words(
 )
 _NEGATIONS: Final = "|".join(sorted(load_words("negations")))
 _CHANGE: Final = re.compile(
-    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{_NEGATIONS}|\w+n't|stopped|forget|used to)\b",
+    rf"\b(?:{read_pattern('ended')}|{read_pattern('moved_away')}|{_NEGATIONS}|\w+n't|stopped|forget|used to)\b",
     re.IGNORECASE,
 )
 

@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.telling import TEXTS_KEPT, keep_statements, split_sentences
 from memory.english.tokenizer import tokenise
-from memory.english.words import changing
-from memory.english.words import requests as english
 from memory.memories.scope import PERSONAL
 from memory.recall.lines import find_content_words
 from memory.recall.repeated import Ended, states_ended
@@ -42,8 +41,8 @@ STANDING: Final = frozenset({"identity", "preference"})  # the categories of a p
 RECENT_MAX: Final = 40  # messages, if a query asks for a list
 CHANGES_MAX: Final = 24
 _ASKS_ONLY: Final = re.compile(r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*")
-_CHANGES: Final = re.compile(changing.DOUBTS)
-_LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
+_CHANGES: Final = re.compile(read_pattern("outdating"))
+_LISTS: Final = {kind: re.compile(read_pattern(f"lists_of_{kind}")) for kind in ("me", "talks")}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
 _NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
@@ -302,7 +301,7 @@ def copy_key(text: str) -> tuple[str, ...]:
     text = _NAMED_NUMBER.sub(r"\1_\2", _REMEMBER.sub("", text, count=1))
     tokens = [token.text for token in tokenise(text)]
     words = chain.from_iterable(map(_split_capitals, tokens))
-    return tuple(word for word in words if word not in english.INTENSIFIERS and not _NUMBER.fullmatch(word))
+    return tuple(word for word in words if word not in load_words("degree_words") and not _NUMBER.fullmatch(word))
 
 
 def _split_capitals(token: str) -> Sequence[str]:

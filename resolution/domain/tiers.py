@@ -17,7 +17,7 @@ from memory.english.claims.claim import Claim, exclude_each_other
 from memory.english.claims.oppositions import OPPOSED, Opposition
 from memory.english.claims.reader import read_measure, tells_of_state
 from memory.english.claims.stems import content_stems
-from memory.english.words import changing
+from memory.english.lexicon import read_pattern
 from memory.memories.consolidation import find_contradiction
 from memory.memories.slots import Slots
 from resolution.domain.detective_prompt import Finding
@@ -26,8 +26,8 @@ from resolution.domain.story import StoryLine, is_same_session
 WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
-_SAYS_CHANGE: Final = re.compile(changing.SAYS_CHANGE, re.IGNORECASE)
-_SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
+_SAYS_CHANGE: Final = re.compile(read_pattern("says_change"), re.IGNORECASE)
+_SAYS_ROUGHLY: Final = re.compile(read_pattern("says_roughly"), re.IGNORECASE)
 
 
 @dataclass(slots=True)

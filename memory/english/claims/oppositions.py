@@ -9,9 +9,8 @@ from typing import Final
 from memory.english.claims.claim import list_numbers
 from memory.english.claims.stems import content_stems, stem, words_of
 from memory.english.function_words import is_closed_class
-from memory.english.lexicon import load_words
+from memory.english.lexicon import load_groups, load_words
 from memory.english.noun_phrases import IRREGULAR_PLURALS
-from memory.english.words.memory_phrases import ANTONYMS
 
 _NEGATIONS: Final = load_words("negations")
 _COUNTED: Final = load_words("counted")
@@ -38,7 +37,7 @@ _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` already differ in a negation.
 _OPPOSITES: Final = frozenset(
     pair
-    for one, other in ANTONYMS
+    for one, other in load_groups("antonyms")
     if one not in _NEGATIONS and other not in _NEGATIONS
     for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
 )

@@ -16,11 +16,9 @@ from memory.english.claims.oppositions import count_negations
 from memory.english.claims.stems import words_of
 from memory.english.doubt import SpeechAct
 from memory.english.function_words import is_closed_class
-from memory.english.lexicon import load_words
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.noun_phrases import AnyName, is_adjective, is_participle, is_plural
 from memory.english.statements import find_cues
-from memory.english.words import claims as english
-from memory.english.words.memory_phrases import DECIDED
 from memory.types import ADDITIVE_SEEDS, NAMES, TYPE
 
 READ_MAX: Final = 400  # characters: longer text is several sentences
@@ -38,7 +36,7 @@ _ANY_VALUE: Final = rf"(?P<value>{NAMED}|{_DEFINITE}|{_WORD})"
 _OURS: Final = r"(?:[Tt]he team['’]s|(?:[Tt]he )?[Uu]ser['’]s|[Tt]he|[Oo]ur|[Mm]y)"
 _OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
 _ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
-_DECIDED: Final = rf"(?:(?:[Tt]he team|[Ww]e) (?:{DECIDED} (?:that|(?P<to>to)) )?)?"
+_DECIDED: Final = rf"(?:(?:[Tt]he team|[Ww]e) (?:{read_pattern('decided')} (?:that|(?P<to>to)) )?)?"
 _IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
 # `The N is V`: what a memory's slot is, and the only plain sentences of a project that are remembered.
@@ -49,16 +47,18 @@ _PLAIN: Final = (
 _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}(?::| =|{_IS}) {_VALUE}{_END}"),
     *(re.compile(f"{_DECIDED}{form.pattern}") for form in _PLAIN),
-    re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
+    re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{read_pattern('done_by')}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
-    re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
+    re.compile(
+        rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{read_pattern('chose')})) {_VALUE} (?:for|as) {_ABOUT}{_END}"
+    ),
 )
 # Before a word that is only part of a name: `the billing` server.
 _OF_A_PHRASE: Final = re.compile(r"\b(?:the|our|my|your|this|that|an?) (?:[\w-]+ ){1,3}\Z", re.IGNORECASE)
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
-_COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
-_STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
-_PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
+_COPULA: Final = re.compile(rf"(?<=\s){read_pattern('copulas')}(?=\s)", re.IGNORECASE)
+_STATE: Final = re.compile(rf"(?<=\s){read_pattern('lasting_states')}\b", re.IGNORECASE)
+_PAST: Final = re.compile(rf"\b{read_pattern('past_verbs')}\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16_384)
@@ -140,7 +140,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
         return False
     if relation == CALLED or about.endswith(" name"):
         return True
-    is_one = not relation or groups.get("done") in english.DONE_BY_ONE
+    is_one = not relation or groups.get("done") in load_words("done_by_one")
     return is_one and _NAMED_OR_DEFINITE.fullmatch(value) is not None and not is_adjective(value.lower())
 
 
@@ -153,7 +153,7 @@ def _is_quality(value: str) -> bool:
 def _is_subject(phrase: str) -> bool:
     """True if the phrase lastingly names one thing: `deployment target`, not `problem`."""
     words = words_of(phrase)
-    named = [word for word in words if word not in english.JOINING]
-    head = next((at for at, word in enumerate(words) if at and word in english.JOINING), len(words))
+    named = [word for word in words if word not in load_words("joining")]
+    head = next((at for at, word in enumerate(words) if at and word in load_words("joining")), len(words))
     is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
-    return is_named and english.POINTING.isdisjoint(named) and words[head - 1] not in load_words("transient")
+    return is_named and load_words("pointing").isdisjoint(named) and words[head - 1] not in load_words("transient")

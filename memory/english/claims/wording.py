@@ -9,8 +9,8 @@ from memory.english.claims.claim import exclude_each_other, same_value
 from memory.english.claims.reader import NAMED, read_claims
 from memory.english.claims.stems import words_of
 from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_words
 from memory.english.noun_phrases import is_plural
-from memory.english.words.claims import BE, DISCOURSE
 
 SAME_MIN: Final = 3  # words that two sentences share around their values
 VALUE_MAX: Final = 4  # words
@@ -98,7 +98,7 @@ def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:
 def _list_wordings(text: str) -> tuple[list[str], ...]:
     sentences = _SENTENCE_END.split(" ".join(text.split()))[:SENTENCES_MAX]
     found = (_WORD.findall(_BEFORE.sub("", sentence)) for sentence in sentences)
-    return tuple([word for word in words if word.casefold() not in DISCOURSE] for words in found)
+    return tuple([word for word in words if word.casefold() not in load_words("discourse")] for words in found)
 
 
 def _find_difference(one: list[str], other: list[str]) -> tuple[str, str] | None:
@@ -112,8 +112,8 @@ def _find_difference(one: list[str], other: list[str]) -> tuple[str, str] | None
     values = one[start : len(one) - end], other[start : len(other) - end]
     is_alike = (
         len(before) + len(after) >= SAME_MIN
-        and not BE.isdisjoint(before)
-        and BE.isdisjoint(after)
+        and not load_words("be").isdisjoint(before)
+        and load_words("be").isdisjoint(after)
         and all(
             0 < len(value) <= VALUE_MAX and not any(map(is_closed_class, map(str.lower, value))) for value in values
         )

@@ -27,6 +27,11 @@ def load_words(name: str) -> frozenset[str]:
     return frozenset(word for line in load_lines(name) for word in line.split())
 
 
+def load_groups(name: str) -> list[list[str]]:
+    """Return the groups of a list, each of several words with slashes between them."""
+    return [group.split("/") for group in sorted(load_words(name))]
+
+
 def read_phrases(name: str) -> tuple[str, ...]:
     """Return the phrases of a list, which commas or line breaks separate, in the order of the file."""
     lines = (line.partition("#")[0].rstrip() for line in read_file(name))
