@@ -1,12 +1,11 @@
 """``make ablation``: takes one form, word list, pattern or predicate after the other away from the readers of English,
 and prints its witnesses: which labelled sentences are read otherwise without it.
 
-A *form* is one way of saying something that a reader knows, a *list* a constant of ``memory.english.words``,
-a *pattern* a regular expression of a reader, a *predicate* a function of one that answers yes or no, and then always
+A *form* is a row of ``memory.english.forms``, a *list* a file of ``memory.english.lexicon`` that the readers load, a
+*pattern* a regular expression of a reader, a *predicate* a function of one that answers yes or no, and then always
 answers no. *lost*: labelled statements that are no longer read; *wrong*: what is read without a label; *mended*:
 mistakes that are no longer made; *tests*: with ``--tests``, for what has no witness otherwise, the tests that fail.
-What has neither a witness nor a clause of the specification is not needed. A list that only others of its module are
-made of has witnesses by those.
+What has neither a witness nor a clause of the specification is not needed.
 """
 
 import argparse
@@ -20,45 +19,30 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-ENGLISH: Final = "memory.english.words"
-LISTS: Final = (
-    "adjectives", "changing", "claims", "memory_phrases", "modality", "names", "nouns", "requests", "synonyms", "verbs",
-)  # fmt: skip
 READERS: Final = (
-    "memory.english.claims", "memory.english.opposites", "memory.english.stems",
-    "memory.english.statements.clauses", "memory.english.statements.continuations",
-    "memory.english.statements.extractor", "memory.english.statements.modality", "memory.english.statements.moves",
-    "memory.english.statements.naming", "memory.english.statements.noun_phrases", "memory.english.statements.parents",
-    "memory.english.statements.patterns", "memory.english.statements.sentence_reader",
-    "memory.english.statements.subjects",
-    "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots",
-    "resolution.detective.tiers",
+    "memory.english.noun_phrases", "memory.english.doubt", "memory.english.clauses", "memory.english.changes",
+    "memory.english.statements", "memory.english.claims", "memory.english.opposites", "memory.english.stems",
+    "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots", "resolution.detective.tiers",
 )  # fmt: skip
+FORMS: Final = "memory.english.forms"
+LEXICON: Final = "memory.english.lexicon"
 MEASURES: Final = (
     "benchmarks.cues",
     "benchmarks.conversations",
     "benchmarks.stories",
 )
 TESTS: Final = (
-    *(f"tests/memory/english/test_{name}.py" for name in (
-        "authorship", "claims", "conversations", "cues", "envelopes", "explanations",
-        "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
-    )),
-    "tests/memory/graph/test_fact_syntax.py",
-    "tests/memory/graph/test_judging.py",
+    *(f"tests/memory/{room}" for room in ("attribution", "english", "graph", "recall", "secrets")),
     "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
-    *(f"tests/resolution/domain/test_{name}.py" for name in ("layer_slots", "memory_prompts")),
-    "tests/resolution/test_stories.py",
+    "tests/resolution/domain",
 )  # fmt: skip
 NEVER: Final = re.compile("(?!)")
-NOWHERE: Final = "\x00"
 
 Mistakes = dict[str, Counter[str]]  # by kind: `lost` and `wrong`
 
@@ -73,8 +57,8 @@ class Part(NamedTuple):
 
     @property
     def title(self) -> str:
-        where = self.module.removeprefix(f"{ENGLISH}.").removeprefix("memory.english.").removeprefix("memory.")
-        return f"{where}.{self.name}" if self.at is None else f"{where}.{self.name}[{self.at}]"
+        where = f"{self.module.removeprefix('memory.english.').removeprefix('memory.')}.{self.name}"
+        return where if self.at is None or self.module == FORMS else f"{where}[{self.at}]"
 
 
 class Witnesses(NamedTuple):
@@ -125,15 +109,20 @@ def run_apart(task: Any) -> Any:
 
 
 def list_parts() -> list[Part]:
-    lists = [part for name in LISTS for part in _list_words(importlib.import_module(f"{ENGLISH}.{name}"))]
-    return [*lists, *(part for name in READERS for part in _list_rules(importlib.import_module(name)))]
+    _forget_modules()
+    lexicon: Any = importlib.import_module(LEXICON)
+    read, loaded = lexicon.read_file, set[str]()
 
+    def note(name: str) -> list[str]:
+        loaded.add(name)
+        return read(name)
 
-def _list_words(module: ModuleType) -> Iterator[Part]:
-    for name, value in vars(module).items():
-        is_public = name[0] != "_" and f"\n{name} = " in inspect.getsource(module)
-        if is_public and isinstance(value, str | tuple | frozenset | dict):
-            yield Part("list", module.__name__, name)
+    lexicon.read_file = note
+    _import_readers()
+    lists = [Part("list", LEXICON, name) for name in sorted(loaded)]
+    forms = importlib.import_module(FORMS).FORMS
+    rows = [Part("form", FORMS, f"{form.verb.name}: {form.phrases}", at) for at, form in enumerate(forms)]
+    return [*rows, *lists, *(part for name in READERS for part in _list_rules(importlib.import_module(name)))]
 
 
 def _list_rules(module: ModuleType) -> Iterator[Part]:
@@ -144,8 +133,6 @@ def _list_rules(module: ModuleType) -> Iterator[Part]:
             yield from (Part("form", module.__name__, name, at) for at in range(len(value)))
         elif isinstance(value, type) and value.__module__ != module.__name__:
             continue
-        elif isinstance(value, type) and issubclass(value, Enum) and name == "Form":
-            yield from (Part("form", module.__name__, form.name) for form in value)
         elif isinstance(value, type):
             yield from (Part("predicate", module.__name__, f"{name}.{method}") for method in _list_predicates(value))
     yield from (Part("predicate", module.__name__, name) for name in _list_predicates(module))
@@ -164,18 +151,17 @@ def _list_predicates(of: Any) -> list[str]:
 
 def take_away(part: Part) -> None:
     """Import the readers anew, without it."""
-    module = importlib.import_module(part.module)
+    _forget_modules()
     if part.kind == "list":
-        setattr(module, part.name, _make_void(getattr(module, part.name)))
-    _forget_modules(keep=part.module if part.kind == "list" else "")
-    if part.kind == "list":
-        _import_readers()
-        return
-    module = importlib.import_module(part.module)
-    if part.kind == "form" and part.at is None:
-        _take_form(module, part.name)
+        lexicon: Any = importlib.import_module(LEXICON)
+        read = lexicon.read_file
+        lexicon.read_file = lambda name: [NEVER.pattern] if name == part.name else read(name)
     _import_readers()
-    if part.at is not None:
+    module = importlib.import_module(part.module)
+    if part.module == FORMS:
+        form, find = module.FORMS[part.at or 0], module.find_forms
+        _replace(find, lambda text: [cue for cue in find(text) if cue.form is not form])
+    elif part.at is not None:
         forms = getattr(module, part.name)
         setattr(module, part.name, forms[: part.at] + forms[part.at + 1 :])
     elif part.kind == "pattern":
@@ -188,36 +174,14 @@ def take_away(part: Part) -> None:
             _replace(getattr(module, part.name), _never)
 
 
-def _make_void(words: Any) -> Any:
-    """Return a list of its type with nothing that occurs in a text; of nothing at all patterns cannot be made."""
-    if isinstance(words, str):
-        return NEVER.pattern
-    if isinstance(words, dict):
-        return {NOWHERE: next(iter(words.values()))}
-    return frozenset({NOWHERE}) if isinstance(words, frozenset) else ()
-
-
 def _never(*_: object, **__: object) -> bool:
     return False
 
 
-def _take_form(patterns: Any, name: str) -> None:
-    """Make a form of the cues match nothing, and take it out of those that are found by their marks."""
-    form, find = patterns.Form[name], patterns.find_forms
-    taken = patterns._CUE.pattern.replace(f"(?P<{name}>{form.pattern})", f"(?P<{name}>(?!))")
-    patterns._CUE = re.compile(taken)
-
-    def find_others(text: str) -> Any:
-        return [cue for cue in find(text) if cue.form is not form]
-
-    patterns.find_forms = find_others
-
-
-def _forget_modules(keep: str) -> None:
+def _forget_modules() -> None:
     ours = ("memory.", "resolution.", "benchmarks.", "tests.")
-    for name in [name for name in sys.modules if name.startswith(ours)]:
-        if name != keep and name != __name__:
-            del sys.modules[name]
+    for name in [name for name in sys.modules if name.startswith(ours) and name != __name__]:
+        del sys.modules[name]
 
 
 def _import_readers() -> None:

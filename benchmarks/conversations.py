@@ -25,7 +25,8 @@ from typing import Final, NamedTuple
 from benchmarks.cues import LABELLED, Dictionary
 from memory.attribution.envelopes import unwrap
 from memory.channels import OTHERS
-from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues
+from memory.english.doubt import SpeechAct
+from memory.english.statements import CueMatch, find_cues
 
 CONVERSATIONS: Final = LABELLED.parent / "conversations"
 _DIMENSIONS: Final = {"isa": "type", "in": "membership"}

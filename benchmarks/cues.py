@@ -19,7 +19,8 @@ import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
 from memory.attribution.envelopes import unwrap
-from memory.english.statements.extractor import CueMatch, SpeechAct, find_cues
+from memory.english.doubt import SpeechAct
+from memory.english.statements import CueMatch, find_cues
 from memory.english.tokenizer import find_words, tokenise
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ from statistics import median
 from benchmarks import cues, prompts
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
-from memory.english.statements.extractor import find_cues
+from memory.english.statements import find_cues
 from memory.english.tokenizer import find_words
 
 AIM = "precision >= 0.97, recall and retractions >= 0.90, hedged 1.0"

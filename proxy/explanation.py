@@ -17,9 +17,10 @@ from memory.cache.followers import OwnFactsFollower
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
+from memory.english.doubt import SpeechAct
 from memory.english.phrases import format_count, format_fact, format_triple
-from memory.english.statements.extractor import CueMatch, SpeechAct
-from memory.english.statements.refusals import find_refusals
+from memory.english.refusals import find_refusals
+from memory.english.statements import CueMatch
 from memory.graph.statement import Statement
 from memory.llm.errors import LlmError
 from memory.models import Episode

@@ -21,7 +21,7 @@ from memory.cache.sync import Coherence
 from memory.channels import Channel
 from memory.db.connections import open_connection
 from memory.db.transactions import run_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.learning.learner import Learner

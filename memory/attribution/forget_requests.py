@@ -13,7 +13,6 @@ from memory.english.sentences import MASK, find_code, iter_sentences
 from memory.english.spans import merge_spans, replace_spans
 from memory.english.stems import content_stems, stem, words_of
 from memory.english.tokenizer import find_words
-from memory.english.words.verbs import VERBS_AFTER_NAMES
 from memory.voice import Voice
 
 REQUEST_MAX: Final = 300  # characters of a sentence that asks
@@ -106,7 +105,7 @@ _REPORTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_SPEECH))})\b[^,;:]{{0,30
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
 
-_VERBS: Final = AUXILIARIES | VERBS_AFTER_NAMES
+_VERBS: Final = AUXILIARIES | load_words("verbs_after_names")
 
 IsWord = Callable[[str], bool]
 

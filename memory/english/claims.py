@@ -12,14 +12,11 @@ from itertools import islice
 from typing import Final
 
 from memory.english.function_words import is_closed_class
-from memory.english.lexicon import load_lines, load_words
+from memory.english.lexicon import load_lines, load_words, read_pattern
+from memory.english.noun_phrases import is_adjective, is_participle, is_plural
 from memory.english.opposites import list_numbers
-from memory.english.statements.noun_phrases import is_adjective, is_participle, is_plural
 from memory.english.stems import content_stems, stem, words_of
 from memory.english.telling import TEXTS_KEPT, split_sentences
-from memory.english.words import claims as english
-from memory.english.words import modality, names
-from memory.english.words.memory_phrases import DECIDED
 
 READ_MAX: Final = 400  # characters: a longer sentence is not plain
 SENTENCES_MAX: Final = 6  # of a text
@@ -38,18 +35,22 @@ _RELATIONS: Final = {
 }
 _STATES: Final = "|".join(phrase.removeprefix("is ") for phrase in sorted(_RELATIONS) if phrase.startswith("is "))
 _VERBS: Final = "|".join(phrase for phrase in sorted(_RELATIONS) if not phrase.startswith("is "))
+_JOINING: Final = load_words("joining")
+_DECIDED: Final = read_pattern("decided")
+_CHOSE: Final = read_pattern("chose")
+_CORRECTION: Final = rf"{read_pattern('corrections')}\b[\s,:!.–—-]*"
 _NOW: Final = "(?: now| currently)?"
 _WE: Final = r"(?:[Tt]he team|[Ww]e)"
 _ABOUT: Final = r"(?P<ours>[Tt]he team's|(?:[Tt]he )?[Uu]ser's|[Tt]he|[Oo]ur|[Mm]y) (?P<about>[\w' ./-]{3,80}?)"
 _VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|[a-z][a-z-]*(?: [a-z][a-z-]*)?)"
 _CLAIM: Final = re.compile(
-    rf"(?:{_WE} {DECIDED} that )?(?:{_ABOUT}|(?P<name>{_NAMED}|[\w./-]+))"
+    rf"(?:{_WE} {_DECIDED} that )?(?:{_ABOUT}|(?P<name>{_NAMED}|[\w./-]+))"
     rf"(?: is(?P<denied> not| no longer)?{_NOW}(?: (?P<state>{_STATES}))?|{_NOW} (?P<does>{_VERBS})) {_VALUE}"
 )
-_CHOICE: Final = re.compile(rf"{_WE} (?:{DECIDED} to use|now use|{english.CHOSE}) {_VALUE} (?:for|as) {_ABOUT}")
+_CHOICE: Final = re.compile(rf"{_WE} (?:{_DECIDED} to use|now use|{_CHOSE}) {_VALUE} (?:for|as) {_ABOUT}")
 _NOT: Final = re.compile(r"(?<=\bis)n't\b")
 _OPENING: Final = re.compile(
-    rf"\A(?:(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+|(?:(?:{modality.CORRECTIONS})\b[\s,:!.–—-]*)+)",
+    rf"\A(?:(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+|(?:{_CORRECTION})+)",
     re.IGNORECASE,
 )
 # The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`.
@@ -121,10 +122,10 @@ def _read_claim(sentence: str) -> Claim | None:
 def _is_subject(phrase: str) -> bool:
     """True if the phrase lastingly names one thing: `deployment target`, not `problem`."""
     words = words_of(phrase)
-    named = [word for word in words if word not in english.JOINING]
-    head = next((at for at, word in enumerate(words) if at and word in english.JOINING), len(words))
+    named = [word for word in words if word not in _JOINING]
+    head = next((at for at, word in enumerate(words) if at and word in _JOINING), len(words))
     is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
-    return is_named and english.POINTING.isdisjoint(named) and words[head - 1] not in load_words("transient")
+    return is_named and load_words("pointing").isdisjoint(named) and words[head - 1] not in load_words("transient")
 
 
 def _is_quality(value: str) -> bool:
@@ -233,7 +234,7 @@ def exclude_each_other(one: str, other: str) -> bool:
 def _sort_of(value: str) -> str:
     """Return `name`, `day` or, of an amount, its unit."""
     small = value.casefold()
-    if not names.MONTHS_AND_DAYS.isdisjoint(words_of(small)):
+    if not load_words("months_and_days").isdisjoint(words_of(small)):
         return "day"
     found = _AMOUNT.fullmatch(small)
     if found is None:

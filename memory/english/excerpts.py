@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from memory.english.function_words import is_closed_class, split_words
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.telling import TEXTS_KEPT
-from memory.english.words import changing, modality
 from memory.types import Ended
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -100,8 +100,9 @@ def says_something(text: str) -> bool:
 _EMPTY: Final = split_words(
     "user team assistant now actually currently way just well also still already nowadays remember note mind"
 )
+_NEGATIONS: Final = "|".join(sorted(load_words("negations")))
 _CHANGE: Final = re.compile(
-    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
+    rf"\b(?:{read_pattern('ended')}|{read_pattern('moved_away')}|{_NEGATIONS}|\w+n't|stopped|forget|used to)\b",
     re.IGNORECASE,
 )
 

@@ -5,7 +5,11 @@ from functools import lru_cache
 from typing import Final
 
 from memory.english.function_words import is_closed_class
-from memory.english.words import names, verbs
+from memory.english.lexicon import load_words
+
+_NUMBERED: Final = load_words("counted") | load_words("months_and_days")
+_UNITS: Final = load_words("units")
+_AFTER_NAMES: Final = load_words("closing_adverbs") | load_words("neutral_adverbs") | load_words("verbs_after_names")
 
 # A number that may belong to the name before it: up to four digits, one dot allowed, but not an amount, date or time.
 NUMBER: Final = (
@@ -25,13 +29,12 @@ def number_after(text: str, name: str, end: int) -> str:
 def takes_number(run: str, following: str | None) -> bool:
     """True if a number after these capitalised words, before that word, belongs to the name and counts nothing."""
     last = run.rpartition(" ")[2].lower()
-    if last in names.COUNTED or last in names.MONTHS_AND_DAYS or "'" in last:
+    if last in _NUMBERED or "'" in last:
         return False
     if not following or (following.islower() and is_closed_class(following)):
         return True
-    if following.lower() in names.UNITS:
+    if following.lower() in _UNITS:
         return False
     if not following[0].islower():
         return True
-    is_adverb = following in verbs.CLOSING_ADVERBS or following in verbs.NEUTRAL_ADVERBS
-    return is_adverb or following in verbs.VERBS_AFTER_NAMES or following.endswith(("ed", "ly"))
+    return following in _AFTER_NAMES or following.endswith(("ed", "ly"))

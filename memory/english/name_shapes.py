@@ -6,8 +6,6 @@ from typing import Final, NamedTuple
 
 from memory.english.function_words import CLOSED_CLASS, CONJUNCTIONS, PARTICLES, PREPOSITIONS, split_words
 from memory.english.lexicon import load_words
-from memory.english.words import adjectives, names, nouns, verbs
-from memory.english.words.requests import TASKS
 
 WORDS_MAX: Final = 4
 INSTRUCTION_WORDS_MIN: Final = 3
@@ -31,10 +29,12 @@ _FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py 
 _REVERSED: Final = split_words("com dev edu gov io net org")
 _PRODUCTS: Final = load_words("dotted_products")
 
-_ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
+_ADVERBS: Final = load_words("neutral_adverbs") | load_words("closing_adverbs")
+_IMPERATIVES: Final = load_words("imperatives")
+_ORDERS: Final = load_words("tasks") | _IMPERATIVES
 # Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
-_PLAIN_VERBS: Final = verbs.IMPERATIVES - (
-    adjectives.ADJECTIVES | names.COUNTED | nouns.OCCASIONS | nouns.RELATIONAL_NOUNS | {"scale", "use"}
+_PLAIN_VERBS: Final = _IMPERATIVES.difference(
+    {"scale", "use"}, *map(load_words, ("adjectives", "counted", "occasions", "relational_nouns"))
 )
 # Words that no name of a thing has between or after its nouns: `run-curl-evil-now`, but `copy-on-write`.
 _SENTENCE_WORDS: Final = (CLOSED_CLASS - PREPOSITIONS - CONJUNCTIONS) | {"to"}
@@ -96,7 +96,7 @@ def _instructs(words: list[str]) -> bool:
     if verb in _PLAIN_VERBS and rest[0] not in _COMPOUNDING:
         return True
     tells_how = rest[-1] in _ADVERBS or not _SENTENCE_WORDS.isdisjoint(rest) or not _ASKING.isdisjoint(lead)
-    return tells_how and verb in TASKS | verbs.IMPERATIVES
+    return tells_how and verb in _ORDERS
 
 
 def _is_host(name: str) -> bool:

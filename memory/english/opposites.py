@@ -7,10 +7,9 @@ from enum import StrEnum
 from typing import Final
 
 from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_groups, load_words
+from memory.english.noun_phrases import IRREGULAR_PLURALS
 from memory.english.stems import content_stems, stem, words_of
-from memory.english.words import names, nouns
-from memory.english.words.memory_phrases import ANTONYMS
-from memory.english.words.modality import NEGATIONS
 
 
 class Opposition(StrEnum):
@@ -25,6 +24,10 @@ _NUMBER: Final = re.compile(
     r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?<![^\W\d_][-_/])(?P<number>\d+(?:[.,:]\d+)*)"
     r"(?:[\s-]?(?P<after>%|[^\W\d_]+))?"
 )
+_NEGATIONS: Final = load_words("negations")
+_COUNTED: Final = load_words("counted")
+_OPENERS: Final = load_words("openers")
+_UNITS: Final = load_words("units")
 # Before a number these measure or count; after other words the number is a name: `room 5`, `port 8080`.
 _VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
 _NUMERAL: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -34,8 +37,8 @@ _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` already differ in a negation.
 _OPPOSITES: Final = frozenset(
     pair
-    for one, other in ANTONYMS
-    if one not in NEGATIONS and other not in NEGATIONS
+    for one, other in load_groups("antonyms")
+    if one not in _NEGATIONS and other not in _NEGATIONS
     for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
 )
 OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
@@ -94,7 +97,7 @@ def _leave_out_amount(number: re.Match[str]) -> str:
 def count_negations(text: str) -> int:
     """Count the negations of a sentence; `not ... any more` and `no longer` count once."""
     words = words_of(text)
-    found = [word for word in words if word in NEGATIONS or word.endswith("n't")]
+    found = [word for word in words if word in _NEGATIONS or word.endswith("n't")]
     return len([word for word in found if word not in ("longer", "anymore")])
 
 
@@ -121,20 +124,20 @@ def _unit_of(before: str, sign: str, number: str, after: str) -> str:
     small = after.lower()
     if sign or after == "%":
         return sign or after
-    if small in names.UNITS and not is_closed_class(small):
+    if small in _UNITS and not is_closed_class(small):
         return small
     if after != small or not after or is_closed_class(small) or _is_named(before):
         return ""
-    is_plural = small.endswith("s") or small in nouns.IRREGULAR_PLURALS
+    is_plural = small.endswith("s") or small in IRREGULAR_PLURALS
     return stem(small) if is_plural or number == "1" else ""
 
 
 def _is_named(word: str) -> bool:
     """True if a number after the word is a name, rather than an amount of what follows."""
     small = word.lower()
-    if not word or is_closed_class(small) or small in names.OPENERS:
+    if not word or is_closed_class(small) or small in _OPENERS:
         return False
-    return word != small or small in names.COUNTED or not small.endswith(_VERB_ENDINGS)
+    return word != small or small in _COUNTED or not small.endswith(_VERB_ENDINGS)
 
 
 def _differ_in_names(one: str, other: str) -> bool:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.sentences import SentenceFinder, iter_passages
-from memory.english.words import changing, requests
 
 TEXTS_KEPT: Final = 8_192  # the same texts are found for prompt after prompt
 
-_OPENER: Final = re.compile(
-    rf"(?:(?:{'|'.join(sorted(requests.OPENERS, key=len, reverse=True))})\b[\s,:;!.\u2013\u2014-]*)+"
-)
+_FRAGMENT_WORDS_MAX: Final = 5
+_REQUEST_WORDS_MAX: Final = 4
+_OPENER: Final = re.compile(rf"(?:{read_pattern('request_leads')}\b[\s,:;!.\u2013\u2014-]*)+")
 _TAG: Final = re.compile(
     r"[,.;\s\u2013\u2014-]+(?:k|ok|okay|right|yes|no|see|eh|huh|deal|agreed|(?:isn|doesn|aren)'t \w+)\?+\Z"
 )
@@ -28,7 +28,7 @@ _POLITE: Final = re.compile(
     r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
 )
 _STANDING: Final = re.compile(
-    rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{changing.FROM_NOW_ON})\b"
+    rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{read_pattern('from_now_on')})\b"
 )
 # `Make it Friday at 7.45`: a value, not a task.
 _SETTLED: Final = re.compile(
@@ -38,13 +38,13 @@ _SETTLED: Final = re.compile(
 _FINITE: Final = re.compile(
     r"[\w'-]+(?: (?!(?:the|an?|my|our|your|his|her|their|this|that|these|those|to|for|in|on|at|of|with|from|me|us|all"
     r"|it|how|what|which|who|why|where|when|if|and|or)\b)[\w'-]+){0,2} "
-    rf"(?:{'|'.join(sorted(requests.FINITE_VERBS))})\b"
+    rf"(?:{'|'.join(sorted(load_words('finite_verbs')))})\b"
 )
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _WORD: Final = re.compile(r"[\w'-]+")
 # Capitals inside a sentence, a name with a digit, a longer number.
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
-_COURTEOUS: Final = re.compile(requests.COURTEOUS)
+_COURTEOUS: Final = re.compile(read_pattern("courteous"))
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
 
@@ -72,7 +72,7 @@ def tells(sentence: str) -> bool:
     opener = _OPENER.match(small)
     small = small[opener.end() :] if opener is not None else small
     words = _WORD.findall(small)
-    if not words or requests.COURTESIES.issuperset(words):
+    if not words or load_words("courtesies").issuperset(words):
         return False
     if small.endswith("?"):
         if (tag := _TAG.search(small)) is not None:
@@ -93,21 +93,21 @@ def tells(sentence: str) -> bool:
 def _is_order(sentence: str, small: str, words: list[str]) -> bool:
     polite = _POLITE.match(small)
     verb = small[polite.end() :] if polite is not None else small
-    if len(words) <= requests.FRAGMENT_WORDS and not requests.FRAGMENTS.isdisjoint(words):
+    if len(words) <= _REQUEST_WORDS_MAX and not load_words("fragments").isdisjoint(words):
         return True  # `Shorter please.`, `another one`
     if _SETTLED.match(sentence.strip()):
         return False
     first = next(iter(_WORD.findall(verb)), "")
-    return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
+    return first in load_words("tasks") and (polite is not None or not _FINITE.match(verb))
 
 
 def _is_fragment(sentence: str, words: list[str]) -> bool:
     """True for a few words without a verb, a subject or a name, which only say how an answer is to be: `firmer`."""
-    return len(words) <= requests.FRAGMENT_MAX and not _has_teller(words) and _NAME.search(sentence) is None
+    return len(words) <= _FRAGMENT_WORDS_MAX and not _has_teller(words) and _NAME.search(sentence) is None
 
 
 def _has_teller(words: list[str]) -> bool:
-    return not requests.TELLING.isdisjoint(words) or any(word.endswith("ed") for word in words)
+    return not load_words("telling").isdisjoint(words) or any(word.endswith("ed") for word in words)
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -12,11 +12,12 @@ from itertools import chain, filterfalse, islice
 from typing import Final, NamedTuple
 
 from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_words
 from memory.english.name_numbers import NUMBER, number_after, takes_number
 from memory.english.non_words import MAX_TOKEN_LENGTH, SHORT, is_noise
 from memory.english.unicode import LETTER_MARK_CLASS, character_class, normal_text, normalise
-from memory.english.words import names
 
+_OPENERS: Final = load_words("openers")
 OPERATORS: Final = frozenset({"ISA", "ISPART"})
 _JOINER: Final = r"[_\-.'@+]"
 _UPPER_CODES: Final = [code for code in range(0x10000) if chr(code).isupper() or chr(code).istitle()]
@@ -316,7 +317,7 @@ class _Openings:
 
     def has_opener(self, run: str, number: str) -> bool:
         first, space, _ = run.partition(" ")
-        if not space or first.lower() not in names.OPENERS:
+        if not space or first.lower() not in _OPENERS:
             return False
         return not self.is_name(run, number)
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_words
 from memory.english.phrases import VERBS
 from memory.english.tokenizer import find_leftovers, is_name, tokenise
-from memory.english.words import verbs
 from memory.types import MEMBERSHIP, TYPE, Triple
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
@@ -31,7 +31,7 @@ _SHOWN_DIMENSION = re.compile(
 )
 _NOT_IN_PARENTS = frozenset(",;:!?()[]")
 _DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
-_NOT_IN_NAMES = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
+_NOT_IN_NAMES = load_words("neutral_adverbs") | load_words("closing_adverbs")
 PARENT_WORDS_MAX = 3
 _CONTEXT = re.compile(r"\sin\s+context\s+of\s", re.IGNORECASE)
 _RELATIONS = {"-isa": True, "-ispart": False, "isa": True, "ispart": False}

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from memory.channels import Channel, is_weaker, may_retract
+from memory.english.doubt import SpeechAct
 from memory.english.frequent_words import FREQUENT
-from memory.english.statements.modality import SpeechAct
 from memory.timing import is_dated
 
 

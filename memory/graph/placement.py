@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import corroborate, voice_of
 from memory.channels import is_weaker
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.judging import NO_RULING, Act, Judgement, NewFact, Ruling, StandingFact, is_about, judge
 from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_splits

@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 from memory.attribution.client_names import is_registered, voice_of
 from memory.channels import OTHERS, Channel, is_weaker
-from memory.english.statements.matches import CueMatch
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
+from memory.english.statements import CueMatch
 from memory.graph.judging import Manner
 from memory.types import NAMES
 

@@ -13,10 +13,8 @@ from memory.attribution.envelopes import remove_client_parts, shows_tools, unwra
 from memory.attribution.forget_requests import ForgetRequest, cut_requests, find_requests
 from memory.cache.state import Cache
 from memory.channels import OTHERS
-from memory.english.sentences import blank_signs
-from memory.english.statements.extractor import CueMatch, has_name_near_cue, iter_cues
-from memory.english.statements.noun_phrases import opens_sentence
-from memory.english.statements.patterns import find_forms
+from memory.english.noun_phrases import opens_sentence
+from memory.english.statements import CueMatch, iter_cues
 from memory.english.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.questions import known_words
 from memory.questions.askable import read_spoken
@@ -96,7 +94,6 @@ class Reading:
     has_secrets: bool | None = None  # None: not looked for yet
     spoken: dict[str, str] | None = None  # as in a FullReading; None: not looked for yet
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
-    unstated: frozenset[str] = frozenset()  # names about which it states nothing
     requests: tuple[ForgetRequest, ...] = ()  # to forget, or not to remember; their sentences are not in the text
     size: int = READING_BYTES  # bytes, roughly
     reader: "Reader | None" = None  # that remembers it
@@ -196,11 +193,7 @@ class Reader:
         self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts:
-            text = said.text[:CUE_TEXT_MAX]
-            if has_name_near_cue(text, concepts, find_forms(blank_signs(text))):
-                _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX)
-            else:
-                reading.unstated = frozenset(concepts)
+            _read_statements(self.cache, reading, said.text[:CUE_TEXT_MAX], CUE_SENTENCES_MAX)
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
@@ -254,7 +247,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, 
 
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:
     """Return the first statements of the message, if it names one of these; fewer if they were not read before."""
-    if reading.triples is None and names & reading.names - reading.unstated:
+    if reading.triples is None and names & reading.names:
         _read_statements(cache, reading, reading.text[:AT_ONCE_TEXT_MAX], AT_ONCE_SENTENCES_MAX)
         reading.measure()
     return reading.triples or ()

@@ -9,7 +9,7 @@ from memory.attribution.parts import digest_paragraph, own_words
 from memory.cache.state import Cache
 from memory.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
 from memory.db.connections import PAST, Connection, columns, insert_in_parts
-from memory.english.statements.extractor import CueMatch
+from memory.english.statements import CueMatch
 from memory.graph.saliency import HOUR
 from memory.graph.statement import Statement, select_statements, storable
 from memory.learning.messages import NewMessage

@@ -13,12 +13,9 @@ from typing import Final
 from memory.channels import Channel
 from memory.english.claims import differ_in_value
 from memory.english.function_words import is_closed_class
-from memory.english.lexicon import load_words
+from memory.english.lexicon import load_groups, load_words, read_pattern
 from memory.english.opposites import Opposition, find_numbered, find_opposition, find_things, list_numbers
 from memory.english.stems import stem
-from memory.english.words import synonyms
-from memory.english.words.memory_phrases import ANTONYMS, DECIDED
-from memory.english.words.modality import NEGATIONS
 from memory.memories import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
@@ -39,16 +36,17 @@ _EMPHATIC_END: Final = re.compile(r"(?: (?:a lot|much|too|as well))+$")
 _EDGES: Final = ",;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
 _EMPTY: Final = frozenset({"the", "to"})
-_OPPOSED: Final = frozenset(stem(word) for pair in ANTONYMS for word in pair) | NEGATIONS
-_ASIDE: Final = _OPPOSED | synonyms.FILLERS
-_STEMMED: Final = {stem(word): stem(group[0]) for group in synonyms.SYNONYMS for word in group}
-_NAMED: Final = {word: group[0] for group in synonyms.SAME_NAMES for word in group}
+_NEGATIONS: Final = load_words("negations")
+_OPPOSED: Final = frozenset(stem(word) for pair in load_groups("antonyms") for word in pair) | _NEGATIONS
+_ASIDE: Final = _OPPOSED | load_words("fillers")
+_STEMMED: Final = {stem(word): stem(group[0]) for group in load_groups("synonyms") for word in group}
+_NAMED: Final = {word: group[0] for group in load_groups("same_names") for word in group}
 _ASKING: Final = re.compile(
     r"(?:(?:ok|okay|so|and|but|hey|hi|please|well),? )*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were"
     r"|am|do|does|did|have|has|can|could|would|should|will|shall|may|might) (?!not\b)",
     re.IGNORECASE,
 )
-_DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {DECIDED} that ", re.IGNORECASE)
+_DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {read_pattern('decided')} that ", re.IGNORECASE)
 
 
 def fold_text(text: str) -> str:
@@ -120,8 +118,8 @@ def read_words(text: str) -> tuple[str, ...]:
     spelt = [word for piece in pieces for word in (piece.split("-") if _JOINED.fullmatch(piece) else [piece]) if word]
     if spelt and spelt[0].istitle():  # a sentence may begin with a capital or not
         spelt[0] = spelt[0].lower()
-    is_denied = not NEGATIONS.isdisjoint(map(str.lower, spelt))
-    left_out = _EMPTY if is_denied else _EMPTY | synonyms.FILLERS
+    is_denied = not _NEGATIONS.isdisjoint(map(str.lower, spelt))
+    left_out = _EMPTY if is_denied else _EMPTY | load_words("fillers")
     return tuple(_read_word(word, is_first=at == 0) for at, word in enumerate(spelt) if word not in left_out)
 
 

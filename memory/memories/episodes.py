@@ -10,9 +10,9 @@ from memory.attribution.pasted import PRINTED
 from memory.attribution.prose import mask_all_but_prose
 from memory.english.excerpts import says_something
 from memory.english.function_words import is_closed_class
+from memory.english.lexicon import load_words, read_pattern
 from memory.english.sentences import MASK, SentenceFinder, find_code, mask
 from memory.english.spans import Within
-from memory.english.words import requests
 from memory.graph.statement import make_storable
 from memory.secrets.redaction import mask_secrets
 from memory.types import Span
@@ -35,7 +35,7 @@ SECRET_MAX: Final = 5_000  # characters at the end of the read part that may be 
 INLINE_QUOTATION_MAX: Final = 60  # characters
 _QUOTED_INLINE: Final = re.compile(r"[\"'“”„«»‘’][^\n]*[\"'“”„«»‘’]\Z")
 
-_OFFERS: Final = re.compile(requests.OFFERS)
+_OFFERS: Final = re.compile(read_pattern("offers"))
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -100,7 +100,7 @@ def compose_episode(said: str, role: str, before: str = "") -> EpisodeText | Non
 
 def says_more_than_yes(text: str) -> bool:
     """True if the text has a number or a content word that is more than assent, thanks or `continue`."""
-    words = set(re.findall(r"[\w'’-]+", text.lower())) - requests.ASSENT - requests.TASKS
+    words = set(re.findall(r"[\w'’-]+", text.lower())) - load_words("assent") - load_words("tasks")
     return any(word.isdigit() or says_something(word) for word in words)
 
 
@@ -118,7 +118,7 @@ def find_question(said: str) -> str:
 def answers(text: str, question: str) -> bool:
     """True if the text answers the question, and asks or orders nothing itself."""
     words = re.findall(r"[\w'’-]+", text.lower())
-    return bool(question) and "?" not in text and words[0] not in requests.TASKS
+    return bool(question) and "?" not in text and words[0] not in load_words("tasks")
 
 
 def has_content(text: str) -> bool:

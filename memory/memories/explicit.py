@@ -8,10 +8,9 @@ from typing import Final
 
 from memory.attribution.prose import mask_all_but_prose
 from memory.english.claims import read_plain
+from memory.english.lexicon import read_pattern
 from memory.english.machine_output import OutputFinder
 from memory.english.sentences import MASK, SentenceFinder, iter_passages
-from memory.english.words import changing, modality
-from memory.english.words import memory_phrases as english
 from memory.memories.scope import PERSONAL
 from memory.memories.slots import find_slots
 from memory.secrets.labels import speaks_of_secret
@@ -26,13 +25,13 @@ _FOLD: Final = str.maketrans({"’": "'", "İ": "I"})
 _LABEL: Final = re.compile(r"^([ \t]*(?:(?:[-*+•]|\d+[.)]) )?(?:please )?(?:remember|note))(:)", re.I | re.M)
 # In back-ticks and addresses, dots end no sentence.
 _OPAQUE: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
-_REMEMBER: Final = re.compile(english.REMEMBER)
+_REMEMBER: Final = re.compile(read_pattern("remember"))
 _CHANGE: Final = re.compile(
-    rf"{changing.CHANGES}|\b(?:actually|{changing.FROM_NOW_ON})\b|\A\W*(?:{modality.CORRECTIONS})\b"
+    rf"{read_pattern('changes')}|\b(?:actually|{read_pattern('from_now_on')})\b|\A\W*{read_pattern('corrections')}\b"
 )
-_MOMENTARY: Final = re.compile(english.MOMENTARY)
-_OUTWARD: Final = re.compile(english.OUTWARD_ORDER)
-_ELSEWHERE: Final = re.compile(english.ELSEWHERE)
+_MOMENTARY: Final = re.compile(read_pattern("momentary"))
+_OUTWARD: Final = re.compile(read_pattern("outward_orders"))
+_ELSEWHERE: Final = re.compile(read_pattern("elsewhere"))
 _FIRST_PERSON: Final = re.compile(r"(?<![\w/.@:=-])(?:i|me|my|mine)(?![\w/:=?(-]|\.\w)|\A(?:the )?user(?:'s)? ")
 _PREFERENCE: Final = re.compile(r"\b(?:prefer|use|like)s?\b")
 _IDENTITY: Final = re.compile(r"\b(?:i am|i'm|im|my name|user is|user's name)\b")

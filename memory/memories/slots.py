@@ -10,17 +10,16 @@ from typing import Final, NamedTuple
 
 from memory.english.claims import read_plain, strip_adverbials
 from memory.english.function_words import DETERMINERS, is_closed_class
+from memory.english.lexicon import load_words, read_pattern
+from memory.english.noun_phrases import is_adjective
 from memory.english.opposites import count_negations
-from memory.english.statements.noun_phrases import is_adjective
 from memory.english.stems import content_stems, stem, words_of
-from memory.english.words import memory_phrases as english
-from memory.english.words import modality
 
 VERSION: Final = 7  # of these rules: memories with a lower one are examined again
 SLOT_MAX: Final = 200  # characters
 READ_MAX: Final = 16_384  # memories
 
-_CORRECTION: Final = re.compile(rf"(?:(?:{modality.CORRECTIONS})\b[\s,:!.–—-]*)+", re.IGNORECASE)
+_CORRECTION: Final = re.compile(rf"(?:{read_pattern('corrections')}\b[\s,:!.–—-]*)+", re.IGNORECASE)
 # Verbs of a preference: one thing is chosen, or any number is liked.
 _CHOOSES: Final = r"prefers?|uses?|sticks? to|swears? by|rel(?:ies|y) on|favou?rs?|avoids?"
 _LIKES: Final = r"likes?|loves?|enjoys?|adores?|(?:is|am|'m) (?:a )?(?:big |huge |great )*(?:fan of|fond of|keen on)"
@@ -41,8 +40,8 @@ _IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not |no lon
 # What is said of others by whose they are: `the user's wife is a pilot`.
 _OF_OTHERS: Final = re.compile(r"(?:my|(?:the )?user's) (?!(?:job|role|profession|occupation|title)\b)")
 _SEVERAL: Final = {
-    "credentials": re.compile(rf"\b{english.CREDENTIALS}\b"),
-    "background": re.compile(rf"\b{english.BACKGROUND}\b"),
+    "credentials": re.compile(rf"\b{read_pattern('credentials')}\b"),
+    "background": re.compile(rf"\b{read_pattern('background')}\b"),
 }
 # Of a background, only where somebody comes from has one value.
 _COMES_FROM: Final = re.compile(
@@ -145,7 +144,7 @@ def _read_identity(small: str) -> SlotValue | None:
         works, is_a = _WORKS_AS.search(small), _IS_A.search(small)
         phrase = _cut(works["object"] if works else is_a["object"] if is_a else "", _QUALIFIER)[0]
         head = phrase.split(" of ")[0].split()[-1:]
-        if works or (head and head[0].strip(",.") in english.TRADES):
+        if works or (head and head[0].strip(",.") in load_words("trades")):
             return SlotValue(Slots("role"), phrase, count_negations(small) % 2 == 1)
     for slot, words in _SEVERAL.items():
         if words.search(small) and not _OF_OTHERS.match(small):

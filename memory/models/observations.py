@@ -21,7 +21,7 @@ class Observation(SetAside):
         CONCEPT = "concept"
 
     class Says(models.TextChoices):
-        """The effect of a triple on earlier statements (memory.english.statements.modality.SpeechAct)."""
+        """The effect of a triple on earlier statements (memory.english.doubt.SpeechAct)."""
 
         STATES = "states"
         RETRACTS = "retracts", "takes it back"

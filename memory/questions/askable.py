@@ -17,11 +17,10 @@ from memory.english.function_words import (
     is_closed_class,
     split_words,
 )
+from memory.english.lexicon import load_words
+from memory.english.noun_phrases import Passage, read_passage
 from memory.english.sentences import SentenceFinder
-from memory.english.statements.naming import is_marked
-from memory.english.statements.noun_phrases import Passage, read_passage
 from memory.english.tokenizer import NamesInside, find_words
-from memory.english.words import names, verbs
 from memory.questions import known_words
 
 TEXT_MAX: Final = 65_536  # characters of a message
@@ -39,7 +38,11 @@ _RUN: Final = re.compile(r"[^\W_]+")
 _BEFORE: Final = ("", *" \t\"'*_(\u201c\u2018\u2014\u2013\x10")
 _AFTER: Final = re.compile(r"\Z|[ \t\"'*_)\u201d\u2019\u2014\u2013\x10,;!?\u2026]|\.(?![^\W_])")
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
-_AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
+_AMBIGUOUS_NAMES: Final = load_words("ambiguous_names")
+_GIVEN_NAMES: Final = load_words("given_names")
+_IMPERATIVES: Final = load_words("imperatives")
+_MONTHS_AND_DAYS: Final = load_words("months_and_days")
+_AFTER_NAMES: Final = AUXILIARIES | load_words("verbs_after_names")
 # Affixes that derive words: `summarise` from summary, `redeploys` from deploy.
 _ENDINGS: Final = split_words(
     "s es ed d ing er ers or ors ly able ible ness less ful ize izes ized izing ise ises ised ising ization isation "
@@ -78,7 +81,7 @@ def _may_be_asked(token: str, cache: Cache) -> bool:
     letters = sum(map(str.isalpha, token))
     if letters < LETTERS_MIN or is_closed_class(token) or _is_ordinary(token, cache):
         return False
-    if token in names.GIVEN_NAMES or token in names.AMBIGUOUS_NAMES or token in names.MONTHS_AND_DAYS:
+    if token in _GIVEN_NAMES or token in _AMBIGUOUS_NAMES or token in _MONTHS_AND_DAYS:
         return False
     # A name of several words has `_`; the others are addresses, files, modules: `nginx.conf`, `self.registry`.
     if any(sign in token for sign in ".@+"):
@@ -87,7 +90,7 @@ def _may_be_asked(token: str, cache: Cache) -> bool:
     if stem != token and (len(stem) < LETTERS_MIN or _is_ordinary(stem, cache)):
         return False
     parts = _JOINTS.split(token)
-    if parts[0] in names.GIVEN_NAMES and "_" in token:
+    if parts[0] in _GIVEN_NAMES and "_" in token:
         return False
     if len(parts) > 1 and all(_is_ordinary(part, cache) for part in parts):
         # `web-0`, `GitHub Issue`: but `Glitch University` and `price-engine` may be names.
@@ -115,7 +118,7 @@ def _iter_naming(prose: str, tokens: Collection[str]) -> Iterator[str]:
 
 def _is_english(words: Sequence[str], cache: Cache) -> bool:
     """True if half of the words beside a name are known, and more are English grammar than that of other languages."""
-    grammar = sum(map(is_closed_class, words)) + any(word in verbs.IMPERATIVES for word in words[:1])
+    grammar = sum(map(is_closed_class, words)) + any(word in _IMPERATIVES for word in words[:1])
     ordinary = sum(is_closed_class(word) or _is_ordinary(word, cache) for word in words)
     return grammar > sum(map(known_words.is_foreign, words)) and 2 * ordinary >= len(words) - 1
 
@@ -140,7 +143,7 @@ def _is_written_as_name(written: str, passage: Passage, at: int, cache: Cache) -
         return not (is_ordinary and token.is_initial)  # `Thread Safety` may be a heading
     if is_ordinary:
         # Ordinary words with hyphens are hardly ever a name, unless marked as one, or before a verb without an article.
-        return is_marked(passage, token) or (before not in DETERMINERS and passage.word_after(at) in _AFTER_NAMES)
+        return passage.is_marked(token) or (before not in DETERMINERS and passage.word_after(at) in _AFTER_NAMES)
     if written.isupper():
         return sum(map(str.isalpha, written)) > ACRONYM_MAX
     if _CAMEL.search(written):  # `useBasketTotals`, `CartDrawer`; but `DissoBench` is no English

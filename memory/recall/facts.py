@@ -8,9 +8,9 @@ from typing import Final, Literal, NamedTuple
 
 from memory.cache.state import Cache, channel_of_edge
 from memory.channels import OTHERS, Channel
+from memory.english.doubt import SpeechAct
 from memory.english.frequent_words import FREQUENT
-from memory.english.statements.matches import CueMatch
-from memory.english.statements.modality import SpeechAct
+from memory.english.statements import CueMatch
 from memory.english.tokenizer import find_words
 from memory.graph.saliency import DAY, may_ask, priority
 from memory.learning.reader import Reading, find_statements

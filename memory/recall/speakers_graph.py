@@ -11,10 +11,10 @@ from memory.attribution.forget_requests import Topic
 from memory.cache.own_facts import NONE, Facts, Holder
 from memory.cache.state import Cache, channel_of_edge
 from memory.channels import TENTATIVE
+from memory.english.doubt import SpeechAct
 from memory.english.name_shapes import find_doubt
 from memory.english.spelling import find_spelling
-from memory.english.statements.matches import CueMatch
-from memory.english.statements.modality import SpeechAct
+from memory.english.statements import CueMatch
 from memory.graph.fact_syntax import find_mistake
 from memory.graph.judging import Act, Judgement, Manner, NewFact, StandingFact, ancestors, is_about, judge
 from memory.graph.statement import select_statements

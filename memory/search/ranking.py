@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.english.excerpts import find_content_words, states_ended
+from memory.english.lexicon import read_pattern
 from memory.english.telling import TEXTS_KEPT, keep_statements, split_sentences
-from memory.english.words import changing
-from memory.english.words import requests as english
 from memory.memories.consolidation import fold_text
 from memory.memories.scope import PERSONAL
 from memory.search.found import ChanceLikeness, Found, Kind
@@ -39,8 +38,8 @@ STANDING: Final = frozenset({"identity", "preference"})  # the categories of a p
 RECENT_MAX: Final = 40  # messages, if a query asks for a list
 CHANGES_MAX: Final = 24
 _ASKS_ONLY: Final = re.compile(r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*")
-_CHANGES: Final = re.compile(changing.DOUBTS)
-_LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
+_CHANGES: Final = re.compile(read_pattern("outdating"))
+_LISTS: Final = {kind: re.compile(read_pattern(f"lists_of_{kind}")) for kind in ("me", "talks")}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
 _NUMBER: Final = re.compile(r"[$€£.:,/+-]*\d[\dt.:,/-]*[z%]?")  # or a time

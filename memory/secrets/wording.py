@@ -16,7 +16,6 @@ from memory.english.function_words import (
     split_words,
 )
 from memory.english.lexicon import load_words
-from memory.english.words import adjectives, verbs
 from memory.secrets.shapes import (
     CLOSING,
     FILLER,
@@ -32,6 +31,9 @@ from memory.secrets.shapes import (
     read_value,
 )
 from memory.types import Span
+
+_ADJECTIVES: Final = load_words("adjectives")
+_IRREGULAR_PARTICIPLES: Final = load_words("irregular_participles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,8 @@ def is_ordinary(word: str) -> bool:
         or is_predicate(word)
         or word in FREQUENT
         or _NOUN.match(word) is not None
-        or word in adjectives.ADJECTIVES
-        or word in verbs.IRREGULAR_PARTICIPLES
+        or word in _ADJECTIVES
+        or word in _IRREGULAR_PARTICIPLES
     )
 
 

@@ -10,7 +10,7 @@ from django.db import Error as DatabaseError
 from ninja import Field
 from psycopg import DataError, Error
 
-from memory.english.statements.matches import describe_match
+from memory.english.statements import describe_match
 from memory.models import ForgetRequest, Observation
 from proxy import runtime
 from proxy.access.caller import Caller

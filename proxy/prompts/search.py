@@ -17,9 +17,9 @@ from unicodedata import normalize
 from memory.attribution.parts import own_words
 from memory.cache.state import Cache
 from memory.english.claims import corrects
+from memory.english.doubt import SpeechAct
 from memory.english.excerpts import CUT, find_content_words, make_harmless, says_something
-from memory.english.statements.extractor import find_cues
-from memory.english.statements.modality import SpeechAct
+from memory.english.statements import find_cues
 from memory.learning.reader import unwrap_readable
 from memory.memories import slots
 from memory.memories.episodes import SHORT_MAX

@@ -12,19 +12,19 @@ from typing import Final
 
 from memory.attribution.envelopes import is_person_envelope, unwrap
 from memory.attribution.templates import find_template_heads
-from memory.english.words import programs as english
+from memory.english.lexicon import read_pattern
 from proxy.formats.base import Payload, Prompt
 
 LOOKED_AT: Final = 20_000  # characters of a system text, and of a message without one
 RECORD_TASK_WITHIN: Final = 400  # characters of a message
 
-_FOR_PROGRAM: Final = re.compile(english.FOR_PROGRAM)
-_PARTNER: Final = re.compile(english.PARTNER)
-_TOOLS: Final = re.compile(english.TOOLS)
-_TAGGED: Final = re.compile(rf"<({english.HISTORY_TAGS})>.*</\1>", re.DOTALL | re.IGNORECASE)
+_FOR_PROGRAM: Final = re.compile(read_pattern("for_program"))
+_PARTNER: Final = re.compile(read_pattern("partners"))
+_TOOLS: Final = re.compile(read_pattern("tools"))
+_TAGGED: Final = re.compile(rf"<({read_pattern('history_tags')})>.*</\1>", re.DOTALL | re.IGNORECASE)
 _TURNS: Final = re.compile(r"^[ \t*#]*(?:user|human):.*(?:\n[ \t*#]*[\w-]+:(?=[ ]).*)*", re.MULTILINE | re.IGNORECASE)
-_RECORD: Final = re.compile(english.RECORD)
-_RECORD_TASK: Final = re.compile(english.RECORD_TASK)
+_RECORD: Final = re.compile(read_pattern("records"))
+_RECORD_TASK: Final = re.compile(read_pattern("record_tasks"))
 
 
 def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] = ()) -> str:

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.db.transactions import GraphChanged, in_transaction, run_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake, find_name_mistake

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from memory.channels import Channel, is_weaker
 from memory.db.transactions import in_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import find_name_mistake
 from memory.graph.store import Assertion

@@ -14,10 +14,9 @@ from datetime import timedelta
 from typing import Final
 
 from memory.english.claims import exclude_each_other, join_words
+from memory.english.lexicon import read_pattern
 from memory.english.opposites import OPPOSED, Opposition, count_negations, list_numbers
 from memory.english.stems import content_stems
-from memory.english.words import changing
-from memory.english.words import claims as english
 from memory.memories.consolidation import find_contradiction
 from memory.memories.slots import Slots
 from resolution.detective.prompt import Finding
@@ -26,12 +25,12 @@ from resolution.detective.story import StoryLine, is_same_session
 WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
-_SAYS_CHANGE: Final = re.compile(changing.SAYS_CHANGE, re.IGNORECASE)
+_SAYS_CHANGE: Final = re.compile(read_pattern("says_change"), re.IGNORECASE)
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
-_COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
-_STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
-_PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
-_SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
+_COPULA: Final = re.compile(rf"(?<=\s){read_pattern('copulas')}(?=\s)", re.IGNORECASE)
+_STATE: Final = re.compile(rf"(?<=\s){read_pattern('lasting_states')}\b", re.IGNORECASE)
+_PAST: Final = re.compile(rf"\b{read_pattern('past_verbs')}\b", re.IGNORECASE)
+_SAYS_ROUGHLY: Final = re.compile(read_pattern("says_roughly"), re.IGNORECASE)
 
 
 @dataclass(slots=True)

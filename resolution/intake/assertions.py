@@ -7,9 +7,9 @@ from django.db.models import F
 
 from memory.channels import TENTATIVE, Channel
 from memory.db.transactions import run_transaction
+from memory.english.doubt import SpeechAct
 from memory.english.name_shapes import Doubt, find_doubt
 from memory.english.spelling import find_spelling
-from memory.english.statements.modality import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake

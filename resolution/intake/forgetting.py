@@ -5,8 +5,9 @@ from functools import partial
 from typing import Final
 
 from memory.db.transactions import run_transaction
-from memory.english.statements.extractor import Vocabulary, find_cues
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
+from memory.english.noun_phrases import Vocabulary
+from memory.english.statements import find_cues
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import FactToForget, parse_forgotten
 from memory.graph.judging import Manner

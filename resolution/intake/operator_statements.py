@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memory.english.statements.extractor import SpeechAct, find_cues
-from memory.english.statements.patterns import find_forms
+from memory.english.doubt import SpeechAct
+from memory.english.forms import find_forms
+from memory.english.statements import find_cues
 from memory.english.tokenizer import tokenise
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import FactMistake, find_name_mistake, parse_fact

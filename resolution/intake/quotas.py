@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory.channels import Channel
 from memory.db.transactions import GraphChanged
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
 from memory.types import SEED_DIMENSIONS, Triple

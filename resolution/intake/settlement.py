@@ -8,7 +8,7 @@ from functools import partial
 from django.db import transaction
 
 from memory.channels import Channel, is_weaker
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.judging import Ruling
 from memory.graph.placement import Imported, Placement, PlacementStatus, SlotSet
 from memory.graph.statement import is_reopened

@@ -17,7 +17,7 @@ from memory.attribution.forget_requests import Topic, TopicKind
 from memory.channels import Channel, is_weaker
 from memory.db.locks import try_job_lock
 from memory.db.transactions import in_transaction, run_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.english.stems import content_stems
 from memory.graph import store
 from memory.graph.judging import Manner

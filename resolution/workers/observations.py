@@ -19,7 +19,7 @@ from memory.cache.sync import CHANNEL
 from memory.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.judging import PLAIN, Manner
 from memory.graph.statement import Statement, storable
 from memory.graph.store import Assertion, Attribution

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memory.db.transactions import run_transaction
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas, Source

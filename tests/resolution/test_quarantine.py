@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memory.channels import Channel
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.store import Attribution
 from memory.memories import store
 from memory.memories.scope import Scope, Speaker

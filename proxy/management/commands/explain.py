@@ -12,8 +12,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.cache.state import Cache
-from memory.english.statements.extractor import CueMatch, find_cues
-from memory.english.statements.matches import describe_match
+from memory.english.statements import CueMatch, describe_match, find_cues
 from memory.english.tokenizer import tokenise
 from memory.learning.reader import unwrap_message
 from memory.types import NAMES, Message

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from memory.attribution.parts import find_voices
 from memory.english.claims import read_claims
-from memory.english.statements.extractor import find_cues
+from memory.english.statements import find_cues
 from memory.english.tokenizer import find_words, tokenise
 from memory.graph.fact_syntax import FactMistake, parse_fact
 from memory.questions.snippets import sentences_naming

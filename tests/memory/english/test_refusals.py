@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.english.statements.extractor import find_cues
-from memory.english.statements.refusals import find_refusals
+from memory.english.refusals import find_refusals
+from memory.english.statements import find_cues
 
 
 class Words:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.english.statements.extractor import find_cues
+from memory.english.statements import find_cues
 from memory.questions.snippets import ELLIPSIS, STATEMENT_MAX, sentence_stating, share_a_sentence
 from tests.memory.english.hostile import NoWords
 from tests.memory.english.test_evidence import texts

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.function_words import CLOSED_CLASS
-from memory.english.statements.extractor import find_cues
+from memory.english.statements import find_cues
 from memory.english.tokenizer import tokenise
 from memory.graph.fact_syntax import FactMistake, find_mistake, parse_fact, parse_forgotten
 from memory.types import Triple

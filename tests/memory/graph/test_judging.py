@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from memory.channels import Channel
-from memory.english.statements.modality import SpeechAct
+from memory.english.doubt import SpeechAct
 from memory.graph.judging import NO_RULING, Manner, NewFact, Ruling, StandingFact, is_about, judge, refines
 from memory.timing import undate
 

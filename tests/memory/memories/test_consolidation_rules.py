@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.attribution.client_names import corroborate
-from memory.english.words.synonyms import SYNONYMS
+from memory.english.lexicon import load_groups
 from memory.memories import consolidation as rules
 from memory.memories.slots import Slots, find_slots
 
@@ -114,7 +114,7 @@ def test_to_say_the_same_is_mutual_and_nothing_of_it_opposed(one: str, other: st
 
 
 def test_synonyms_belong_to_one_group_each() -> None:
-    words = [word for group in SYNONYMS for word in group]
+    words = [word for group in load_groups("synonyms") for word in group]
     assert len(words) == len(set(words)) == len({rules.stem(word) for word in words})
 
 
