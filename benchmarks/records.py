@@ -9,7 +9,7 @@ from benchmarks.world import AS_REPLICA, large_world
 
 TABLES = (
     "edge_history, observation, evidence, recollection_event, loop_event, hourly_figures, resolution_queue, conflict, "
-    "conflict_member, run, decision, decided_triple, llm_call, models, agent, django_admin_log"
+    "conflict_member, run, decision, decision_change, decided_triple, llm_call, models, agent, django_admin_log"
 )
 
 # The words and facts of the large world by number, so that records can be about any of them.
@@ -149,27 +149,20 @@ CONFLICTS = """
     SELECT conflict_id, 'claim', id, jsonb_build_array(jsonb_build_array(agent, channel)) FROM resolution_queue
 """
 DECISIONS = """
-    INSERT INTO decision (kind, claim_id, run_id, actor, source, reason, arguments, before, after, at)
+    INSERT INTO decision (kind, claim_id, run_id, actor, source, reason, arguments, at)
     SELECT CASE WHEN status = 'dismissed' THEN 'dismiss'
                 ELSE (ARRAY['update', 'update', 'relocate', 'decompose'])[1 + id / 2 % 4] END,
            id, CASE WHEN id % 5 > 0 THEN run_id END, CASE WHEN id % 5 > 0 THEN 'model-1' ELSE 'operator' END,
            CASE WHEN id % 5 > 0 THEN 'festinger' ELSE 'operator' END, 'The newer statement names its source.',
-           '{{"dimension": "runs-on"}}', picture, picture, resolved_at
-    FROM resolution_queue,
-    LATERAL (SELECT jsonb_build_object(
-        'edges', jsonb_build_object(concept_id || ':' || dim_id, jsonb_build_object(
-            'concept_id', concept_id, 'parent_id', incoming_parent_id, 'dim_id', dim_id, 'is_isa', incoming_is_isa,
-            'confidence', 0.8, 'source', 'inferred', 'agent', agent, 'said_at', said_at, 'last_confirmed', said_at)),
-        'dimensions', '{{}}'::jsonb, 'triples', '{{}}'::jsonb,
-        'conflicts', jsonb_build_object(id::text, jsonb_build_object(
-            'status', status, 'run_id', run_id, 'existing_parent_id', existing_parent_id, 'blocking_concept_id',
-            blocking_concept_id, 'collision_type', collision_type, 'proposal', proposal, 'resolution', resolution,
-            'attempts', 0, 'last_error', '', 'next_attempt_at', NULL, 'resolved_at', resolved_at))
-    ) AS picture) AS pictured
-    WHERE status IN ('resolved', 'dismissed') ORDER BY id;
-    INSERT INTO decision (kind, claim_id, undoes_id, actor, source, reason, before, after, arguments, at)
-    SELECT 'undo', claim_id, id, 'operator', 'operator', 'It was wrong.', after, before, '{{}}', now()
-    FROM decision WHERE id % 16 = 0 ORDER BY id
+           '{{"dimension": "runs-on"}}', resolved_at
+    FROM resolution_queue WHERE status IN ('resolved', 'dismissed') ORDER BY id;
+    INSERT INTO decision (kind, claim_id, undoes_id, actor, source, reason, arguments, at)
+    SELECT 'undo', claim_id, id, 'operator', 'operator', 'It was wrong.', '{{}}', now()
+    FROM decision WHERE id % 16 = 0 ORDER BY id;
+    INSERT INTO decision_change (decision_id, table_name, key, before, after)
+    SELECT decision.id, 'resolution_queue', claim.id,
+           to_jsonb(claim) || '{{"status": "pending", "resolution": null, "resolved_at": null}}', to_jsonb(claim)
+    FROM decision JOIN resolution_queue AS claim ON claim.id = claim_id
 """
 TRIPLES = """
     INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, moved_to_id, agents, decision_id, decided_at)

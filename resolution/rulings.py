@@ -1,5 +1,5 @@
-"""Rulings about triples, so that repeating a decided statement does not reopen its conflict. Only this module and
-imports write the table of DecidedTriple."""
+"""Rulings about triples, so that repeating a decided statement does not reopen its conflict. Only this module,
+undo and imports write the table of DecidedTriple."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -7,12 +7,11 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.attribution.client_names import choose_remembered
-from memory.graph.snapshots import Snapshot, read_snapshot
 from memory.graph.statement import is_reopened
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.types import Slot, TripleIds
-from resolution.models import Claim, ConflictMember, DecidedTriple, Decision
+from resolution.models import Claim, ConflictMember, DecidedTriple
 
 # --- reading ---
 
@@ -129,12 +128,6 @@ def remember(
     )
 
 
-def link(triples: Iterable[TripleIds], decision: Decision) -> None:
-    """Store the decision that the rulings come from."""
-    for ids in triples:
-        DecidedTriple.objects.filter(**ids._asdict()).update(decision=decision)
-
-
 def forget(ids: TripleIds) -> None:
     """Delete the ruling about a triple that is placed again."""
     DecidedTriple.objects.filter(**ids._asdict()).delete()
@@ -156,17 +149,6 @@ def rename_word(old_id: int, new_id: int) -> None:
             row.delete()
         else:
             row.save()
-
-
-def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after: Snapshot | None) -> None:
-    """Restore the ruling about a triple from before the decision, unless it was changed since."""
-    rows = DecidedTriple.objects.filter(**ids._asdict())
-    if after is not None:
-        as_left = Q(decision_id=after["decision_id"], decided_at=after["decided_at"])
-        if not rows.filter(Q(decision=decision) | as_left).delete()[0]:
-            return
-    if before is not None and not rows.exists():
-        DecidedTriple(**read_snapshot(DecidedTriple, before)).save(force_insert=True)
 
 
 def _rulings_near(triples: Collection[TripleIds]) -> QuerySet[DecidedTriple]:

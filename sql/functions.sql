@@ -513,3 +513,34 @@ BEGIN
     DELETE FROM layer_slot USING gone WHERE kind = 'memory' AND object_id = gone.id;
     RETURN NULL;
 END $$;
+
+-- === resolution: the log of decisions ===
+
+-- Log a row that a decision changes, while festinger.decision names one. The trigger's arguments are the key column,
+-- and the columns to leave out: generated ones, and those that no undo puts back.
+CREATE FUNCTION decision_logs_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    was jsonb := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) - TG_ARGV[1:] END;
+    now jsonb := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) - TG_ARGV[1:] END;
+BEGIN
+    IF was IS DISTINCT FROM now THEN
+        INSERT INTO decision_change (decision_id, table_name, key, before, after) VALUES (
+            current_setting('festinger.decision')::bigint, TG_TABLE_NAME,
+            (coalesce(now, was) ->> TG_ARGV[0])::bigint, was, now);
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Empty the log of rows that are deleted for good, not by a decision.
+CREATE FUNCTION decision_changes_are_forgotten() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    redacting text := coalesce(current_setting('festinger.redacting', true), '');
+BEGIN
+    IF coalesce(current_setting('festinger.decision', true), '') = '' THEN
+        PERFORM set_config('festinger.redacting', 'on', true);
+        UPDATE decision_change SET before = NULL, after = NULL, is_forgotten = true
+        FROM gone WHERE table_name = TG_TABLE_NAME AND key = gone.id;
+        PERFORM set_config('festinger.redacting', redacting, true);
+    END IF;
+    RETURN NULL;
+END $$;

@@ -231,3 +231,55 @@ CREATE TRIGGER forgotten_memories_leave_their_conflicts AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forgotten_memories_leave_their_conflicts();
 CREATE TRIGGER forgotten_memories_meet_nothing AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forgotten_memories_meet_nothing();
+
+-- === resolution: the log of decisions ===
+
+-- Every table that decisions change. While none is in progress, the condition costs nothing that shows.
+CREATE TRIGGER urd_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON urd FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('edge_id');
+CREATE TRIGGER dimension_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON dimension FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'is_additive');
+CREATE TRIGGER alias_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON alias FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
+CREATE TRIGGER evidence_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON evidence FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'sentence');
+CREATE TRIGGER project_state_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON project_state FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
+CREATE TRIGGER memory_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON memory FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'lexemes', 'is_personal');
+CREATE TRIGGER memory_lineage_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON memory_lineage FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
+CREATE TRIGGER conflict_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON conflict FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'slot_key', 'question', 'resolution');
+CREATE TRIGGER memory_history_is_logged AFTER INSERT ON memory_history FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'before', 'after', 'reason', 'conversation');
+CREATE TRIGGER resolution_queue_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON resolution_queue FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id', 'conflict_id', 'evidence', 'claimed_until');
+CREATE TRIGGER decided_triple_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON decided_triple FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
+CREATE TRIGGER edge_candidate_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON edge_candidate FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
+
+-- Whoever has these forgotten wants their words gone from the log, too; retention periods do the same.
+CREATE TRIGGER forgotten_memory_leaves_the_log AFTER DELETE ON memory
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
+CREATE TRIGGER forgotten_edge_candidate_leaves_the_log AFTER DELETE ON edge_candidate
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
+
+-- The log is append-only, as decisions are.
+CREATE TRIGGER decision_change_is_append_only BEFORE UPDATE OR DELETE ON decision_change
+    FOR EACH ROW EXECUTE FUNCTION festinger_refuse_rewriting();
+CREATE TRIGGER decision_change_is_never_emptied BEFORE TRUNCATE ON decision_change
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_refuse_rewriting();

@@ -8,7 +8,7 @@ from functools import cache
 from django.db import connection
 from psycopg.sql import SQL, Composed, Identifier
 
-APPEND_ONLY = ("edge_history", "decision")
+APPEND_ONLY = ("edge_history", "decision", "decision_change")
 FROM_MIGRATIONS = {"django_content_type", "auth_permission"}  # the same after every migration
 
 

@@ -1,4 +1,4 @@
-"""Rows as JSON: the history of edges and the records of decisions keep enough of a row to put it back."""
+"""Rows as JSON: the history of edges keeps enough of a row to put it back."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -28,12 +28,12 @@ def _encode(value: Any) -> Any:
 
 
 def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
-    """Return the values as the model's fields take them."""
+    """Return the values, from a snapshot or from Postgres's JSON, as the model's fields take them."""
     values = dict(snapshot)
     for name, value in snapshot.items():
         field = model._meta.get_field(name)
         if value is not None and isinstance(field, models.DateTimeField):
             values[name] = datetime.fromisoformat(value)
         elif value is not None and isinstance(field, models.BinaryField):
-            values[name] = bytes.fromhex(value)
+            values[name] = bytes.fromhex(value.removeprefix("\\x"))
     return values

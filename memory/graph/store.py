@@ -17,14 +17,17 @@ from memory.db.connections import columns
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.graph.judging import PLAIN, Manner
-from memory.graph.snapshots import EDGE_FIELDS, Snapshot, read_snapshot, take_snapshot
+from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.timing import is_dated
 from memory.types import Triple, TripleIds
 
 # Read together with an edge: otherwise showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
-STORED = attrgetter(*EDGE_FIELDS)
+STORED = attrgetter(
+    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent", "is_corroborated",
+    "said_at", "last_confirmed", "edge_id",
+)  # fmt: skip
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 # The role of an agent that imports a file: others said its contents, elsewhere.
@@ -135,8 +138,8 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
 
 
 def insert_edges(edges: Iterable[Edge]) -> None:
-    """Store new edges and give them their keys; history and novelty are up to the caller. Raises SlotTaken, and
-    IntegrityError (``urd_acyclic``) for a cycle; the transaction is then lost."""
+    """Store new edges and give keys to those that have none; history and novelty are up to the caller. Raises
+    SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction is then lost."""
     new = {(edge.dim_id, edge.concept_id, edge.parent_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
     rows = [STORED(edge) for _, edge in sorted(new.items(), key=lambda item: item[0])]
@@ -144,14 +147,16 @@ def insert_edges(edges: Iterable[Edge]) -> None:
         cursor.execute(
             "INSERT INTO urd"
             " (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
-            " last_confirmed, is_additive)"
-            " SELECT new.*, coalesce((SELECT is_additive FROM dimension WHERE dimension.id = new.dim_id), false)"
+            " last_confirmed, edge_id, is_additive)"
+            " SELECT new.id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
+            " last_confirmed, coalesce(edge_id, nextval(pg_get_serial_sequence('urd', 'edge_id'))),"
+            " coalesce((SELECT is_additive FROM dimension WHERE dimension.id = new.dim_id), false)"
             " FROM unnest(%s::int[], %s::int[], %s::int[], %s::bool[], %s::float8[], %s::text[], %s::text[],"
-            " %s::text[], %s::bool[], %s::timestamptz[], %s::timestamptz[])"
+            " %s::text[], %s::bool[], %s::timestamptz[], %s::timestamptz[], %s::bigint[])"
             " AS new (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
-            " last_confirmed)"
+            " last_confirmed, edge_id)"
             " ON CONFLICT DO NOTHING RETURNING dim_id, id, parent_id, edge_id",
-            columns(rows, 11),
+            columns(rows, 12),
         )
         keys = {tuple(triple): edge_id for *triple, edge_id in cursor.fetchall()}
     # The unique indexes decide a race: a place that somebody else has filled returns no key.

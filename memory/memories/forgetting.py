@@ -54,11 +54,11 @@ LOSE_EVIDENCE: Final = """
     UPDATE memory SET evidence_count = greatest(evidence_count - count, 0)
     FROM (SELECT memory_id, count(*) FROM lost GROUP BY memory_id) AS found WHERE memory.id = memory_id
 """
-# What a remaining memory once said.
-FORGET_HISTORY: Final = """
-    DELETE FROM memory_history
-    WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
-"""
+# What remaining memories once said. Apps that this one does not know add where they keep that.
+of_words: list[str] = [
+    "DELETE FROM memory_history"
+    " WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0"
+]
 
 # Other tables about a speaker, with the names of their columns for the agent and the person behind it. Apps that this
 # one does not know add theirs when they are ready.
@@ -165,8 +165,8 @@ def _delete(cursor: Any, values: dict[str, Any]) -> None:
     cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{FORGOTTEN}:"])
     cursor.execute(REMEMBER)
     cursor.execute(LOSE_EVIDENCE)
-    if values["words"]:
-        cursor.execute(FORGET_HISTORY, values)
+    for statement in of_words if values["words"] else ():
+        cursor.execute(statement, values)
     cursor.execute("SELECT row FROM going WHERE kind = 'memory'")
     Memory.all_rows.filter(pk__in=[row for (row,) in cursor.fetchall()]).delete()
     cursor.execute("DELETE FROM episode USING going WHERE kind = 'episode' AND row = id")

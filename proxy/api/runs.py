@@ -11,7 +11,6 @@ from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
 from proxy.api.serializers import DecisionOut, RunDetails, RunOut, decision_out, run_with_decisions_out
 from proxy.errors import NotFound, Refused, make_sentence
 from resolution import resolver
-from resolution.consolidation.undoing import undo_consolidation
 from resolution.decisions import undo
 from resolution.models import Run
 from resolution.resolver import AlreadyRunning
@@ -28,9 +27,6 @@ class StartedRun(Output):
 class UndoneRun(Output):
     undone: list[DecisionOut]
     refused: list[dict[str, Any]] = Field(description="What cannot be put back, each `decision` with `why`.")
-    memories: dict[str, Any] = Field(
-        default={}, description="Those that are as before, and the ids of those that are not."
-    )
 
 
 @endpoint.post("/resolve/run", scope="operator", statuses=[202], errors=[409])
@@ -72,13 +68,7 @@ def undo_run(caller: Caller, run_id: int, given: ReasonIn) -> UndoneRun:
 
     Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
     `refused`."""
-    actor = act_as(caller)
-    run = Run.objects.filter(pk=run_id, trigger__in=Run.OF_MEMORIES).exclude(status=Run.Status.RUNNING).first()
-    if run is not None:
-        done = undo_consolidation(run, actor, given.reason)
-        memories = {"put_back": done.undone, "left": [memory.pk for memory in done.refused]}
-        return UndoneRun(undone=[], refused=[], memories=memories)
-    report = undo.undo_run(run_id, actor, given.reason)
+    report = undo.undo_run(run_id, act_as(caller), given.reason)
     return UndoneRun(
         undone=[decision_out(decision) for decision in report.undone],
         refused=[{"decision": decision_out(decision), "why": why} for decision, why in report.refused],

@@ -205,11 +205,7 @@ class RunDetails(RunOut):
 
 def run_with_decisions_out(run: Run) -> RunDetails:
     """Return the run with its decisions, oldest first, without its undos."""
-    decided = (
-        run.decisions.exclude(kind=Decision.Kind.UNDO)
-        .select_related("claim", "conflict", "undone_by")
-        .defer("before", "after")
-    )
+    decided = run.decisions.exclude(kind=Decision.Kind.UNDO).select_related("claim", "conflict", "undone_by")
     found = RunDetails.model_validate(run)
     found.decisions = [decision_out(decision) for decision in decided.order_by("id")]
     return found
@@ -257,7 +253,7 @@ Serialized = TypeVar("Serialized", bound=ConflictOut)
 
 def conflicts_out(rows: Sequence[Conflict], out: type[Serialized]) -> list[Serialized]:
     """Serialize the conflicts with the support of each side, in a bounded number of queries."""
-    decided = Decision.objects.select_related("claim", "undone_by").defer("before", "after").order_by("id")
+    decided = Decision.objects.select_related("claim", "undone_by").order_by("id")
     related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
     whole = Prefetch("members", ConflictMember.objects.select_related("conflicts_with"))

@@ -46,12 +46,10 @@ class DecisionAdmin(ReadOnly, ReadPage):
     own_views = {"<int:decision_id>/undo/": "undo"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        return (
-            super()
-            .get_queryset(request)
-            .select_related(*Decision.NAMES, "conflict", "undone_by")
-            .defer(*Decision.SNAPSHOTS)
-        )
+        # What a consolidation changed is on the page of its run.
+        rows = super().get_queryset(request).exclude(undoes__kind=Decision.Kind.CONSOLIDATE)
+        rows = rows.exclude(kind=Decision.Kind.CONSOLIDATE)
+        return rows.select_related(*Decision.NAMES, "conflict", "undone_by")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
@@ -107,7 +105,8 @@ class DecisionAdmin(ReadOnly, ReadPage):
         except DecisionError as error:
             messages.error(request, f"Nothing was undone. {error}")
             return redirect(next_page(request) or _page_of(Decision.objects.get(pk=decision_id), request))
-        messages.success(request, "Undone: the graph is as it was before that decision.")
+        forgotten = f" Forgotten meanwhile: {', '.join(gone)}." if (gone := done.arguments.get("forgotten")) else ""
+        messages.success(request, f"Undone: the graph is as it was before that decision.{forgotten}")
         return redirect(next_page(request) or _page_of(done, request))
 
 
@@ -124,9 +123,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DecidedTriple]:
         rows = super().get_queryset(request).select_related("concept", "dim", "parent", "moved_to")
-        return rows.prefetch_related(
-            Prefetch("decision", Decision.objects.select_related(*Decision.NAMES).defer(*Decision.SNAPSHOTS))
-        )
+        return rows.prefetch_related(Prefetch("decision", Decision.objects.select_related(*Decision.NAMES)))
 
     decision_link = link_to("decision")
 

@@ -18,10 +18,8 @@ from memory.english.phrases import format_count, format_duration
 from memory.learning.wakeup import Waker, send_wakeup
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
-from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
 from resolution.admin.quarantine import quarantine_page
-from resolution.consolidation.undoing import find_changed, undo_consolidation
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
@@ -79,7 +77,7 @@ class RunAdmin(ReadOnly, Page):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         run = kwargs["obj"]
-        decided = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
+        decided = run.decisions.select_related(*Decision.NAMES, "undone_by").order_by("id")
         undoable = run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
         # What the run tried or proposed, and is still undecided.
         left = run.claims.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
@@ -141,38 +139,19 @@ class RunAdmin(ReadOnly, Page):
             self.message_user(
                 request, f"Run {run_id} is still in progress; undo it when it has finished.", messages.ERROR
             )
-        else:
-            self.undo(request, run)
-        return redirect("admin:resolution_run_change", run_id)
-
-    def undo(self, request: HttpRequest, run: Run) -> None:
-        actor = actor_of(request)
-        if run.trigger in Run.OF_MEMORIES:
-            self.put_memories_back(request, run, actor)
-            return
+            return redirect("admin:resolution_run_change", run_id)
         try:
-            report = undo.undo_run(run.pk, actor, request.POST.get("reason", ""), within_s=UNDOING_S)
+            report = undo.undo_run(run.pk, actor_of(request), request.POST.get("reason", ""), within_s=UNDOING_S)
         except DecisionError as error:
             self.message_user(request, str(error), messages.ERROR)
-            return
-        for level, sentence in report_undo(run, report):
-            self.message_user(request, sentence, level)
-
-    def put_memories_back(self, request: HttpRequest, run: Run, actor: Actor) -> None:
-        report = undo_consolidation(run, actor, request.POST.get("reason", ""))
-        for memory in report.refused[:REFUSED_TOLD]:
-            why = f"Memory {memory.pk} is {memory.get_status_display()} by now, and stays so."
-            self.message_user(request, why, messages.WARNING)
-        if len(report.refused) > REFUSED_TOLD:
-            more = len(report.refused) - REFUSED_TOLD
-            self.message_user(request, f"And {more:,} more.", messages.WARNING)
-        done = format_count(report.undone, "memory", "memories")
-        self.message_user(request, f"Run {run.pk}: {done} put back.", messages.SUCCESS)
+        else:
+            for level, sentence in report_undo(run, report):
+                self.message_user(request, sentence, level)
+        return redirect("admin:resolution_run_change", run_id)
 
 
 def describe_memories(run: Run) -> dict[str, Any] | None:
-    """Return what a run changed in memories, how much of it can be put back, and the facts that it lists; None for runs
-    that change no memories."""
+    """Return what a run changed in memories, and the facts that it lists; None for runs that change no memories."""
     if run.trigger not in Run.OF_MEMORIES:
         return None
     facts = Edge.objects.filter(pk__in=run.facts).values_list("pk", flat=True).order_by("pk")[:FACTS_SHOWN]
@@ -181,7 +160,6 @@ def describe_memories(run: Run) -> dict[str, Any] | None:
         "changes": list(rows.order_by("id")[: PAGE + 1]),
         "shown": PAGE,
         "facts": ",".join(map(str, facts)),
-        "undoable": 0 if run.status == Run.Status.RUNNING else find_changed(run).count(),
     }
 
 

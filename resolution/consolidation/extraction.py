@@ -37,16 +37,19 @@ from memory.models import (
     Memory,
     MemoryLineage,
     PendingEmbedding,
+    Source,
     TextKind,
 )
 from memory.search.ranking import asks_only
 from memory.search.vectors import embedders
 from memory.settings.registry import Tuning
 from memory.timing import describe_time
+from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.consolidation.inventory import connect
 from resolution.domain.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
 from resolution.layers.detection import detect_memory
-from resolution.models import Run
+from resolution.models import Decision, Run
 from resolution.resolver import run_records
 
 ACTOR: Final = "consolidation"
@@ -180,7 +183,10 @@ class Extraction:
             )
             status = judge(draft, by, vector)
             if status is not None:
-                made = store.create(draft, by, status, evidence=[episode.pk for episode in evidence])
+                actor = Actor(ACTOR, Source.FESTINGER, self.run)
+                with recording(Decision.Kind.CONSOLIDATE, actor, by.reason) as decision:
+                    made = store.create(draft, by, status, evidence=[episode.pk for episode in evidence])
+                    decision.arguments = {"memory": made.pk}
                 if status == Status.ACTIVE:
                     detect_memory(made)
                 outcomes["extracted" if status == Status.ACTIVE else "candidates"] += 1

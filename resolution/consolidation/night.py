@@ -24,8 +24,10 @@ from memory.memories import comparing, merging, store
 from memory.memories import consolidation as rules
 from memory.memories.comparing import find_contradiction
 from memory.memories.store import Change
-from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
+from memory.models import Embedder, LanguageModel, Memory, MemoryHistory, Source
 from memory.search.vectors import queue, schema
+from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.consolidation import doubts, extraction, inventory
 from resolution.consolidation.doubts import Doubts, MemoryPair
 from resolution.domain.memory_prompt import PairVerdict
@@ -33,7 +35,7 @@ from resolution.domain.verdicts import VerdictMistake
 from resolution.layers.conflicts import MemberKind, settle_moot
 from resolution.layers.memories import drop_settled, open_between, settle_memories
 from resolution.memories import reading
-from resolution.models import Conflict, Run
+from resolution.models import Conflict, Decision, Run
 from resolution.resolver import run_records
 
 logger = logging.getLogger(__name__)
@@ -106,6 +108,7 @@ class Night:
         self.counts: Counter[str] = Counter()
         self.now = timezone.now()
         self.by = Change(ACTOR, Channel.OPERATOR, self.now, run=run.pk)
+        self.actor = Actor(ACTOR, Source.FESTINGER, run)
         self.is_comparing = not describe_lack()
 
     def work(self) -> None:
@@ -305,6 +308,7 @@ class Night:
         def do() -> None:
             rows = list(inventory.find_memories().filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))
             if len(rows) == len(keys) and all(texts.get(row.pk, row.text) == row.text for row in rows):
-                work(*rows)
+                with recording(Decision.Kind.CONSOLIDATE, self.actor, "", arguments={"memory": keys[0]}):
+                    work(*rows)
 
         run_transaction(do)

@@ -19,11 +19,13 @@ from memory.english.stems import content_stems
 from memory.memories import store
 from memory.memories.explicit import TEXT_MAX, iter_sentences, read_memories
 from memory.memories.store import Action, Change
-from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryHistory, MemoryLineage
+from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryHistory, MemoryLineage, Source
 from memory.voice import Voice
+from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.layers.memories import settle_memories
 from resolution.memories.service import lock_memory
-from resolution.models import Run
+from resolution.models import Decision, Run
 from resolution.resolver import run_records
 from resolution.views.phrases import STATING
 
@@ -77,7 +79,7 @@ def _demote_all(run: Run) -> int:
     run_records.note_progress(run, conflicts_total=before + len(keys))
     for at, key in enumerate(keys, 1):
         try:
-            run_transaction(lambda key=key: _demote(key, run.pk))  # type: ignore[misc]
+            run_transaction(lambda key=key: _demote(key, run))  # type: ignore[misc]
         except Exception as error:  # one bad row must not stop the others
             raise_if_away(error)
             # Log tracebacks of our own mistakes only: those of Postgres would quote what people said.
@@ -93,16 +95,19 @@ def _count_demoted(run: Run) -> dict[str, int]:
     return {"memories": MemoryHistory.objects.filter(run=run.pk, actor=ACTOR, action=Action.EDIT).count()}
 
 
-def _demote(memory_id: int, run_id: int) -> None:
+def _demote(memory_id: int, run: Run) -> None:
     memory = lock_memory(memory_id)
     if memory.status != Memory.Status.ACTIVE or memory.history.filter(VOUCHES).exists():
         return
     text = _find_sentence(memory)
     if text is None:
         return
-    by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=REASON, run=run_id)
-    store.demote(memory, by, text)
-    settle_memories([memory.pk])
+    by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=REASON, run=run.pk)
+    with recording(
+        Decision.Kind.CONSOLIDATE, Actor(ACTOR, Source.FESTINGER, run), REASON, arguments={"memory": memory.pk}
+    ):
+        store.demote(memory, by, text)
+        settle_memories([memory.pk])
 
 
 def _find_sentence(memory: Memory) -> str | None:

@@ -1,5 +1,4 @@
-"""Decides claims, for the resolver, the API and the admin. The row of a decision stores what it changed, before and
-after; resolution/decisions/undo.py needs nothing else."""
+"""Decides claims, for the resolver, the API and the admin."""
 
 import logging
 from collections.abc import Callable
@@ -18,13 +17,7 @@ from memory.models import Dimension, Edge, Source
 from memory.types import Triple, TripleIds
 from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions.snapshots import (
-    Surroundings,
-    find_changed_slots,
-    find_differences,
-    read_triple,
-    take_surroundings,
-)
+from resolution.change_log import find_changed_slots, read_changes, recording
 from resolution.domain.verdicts import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
 from resolution.intake.assertions import settle
@@ -89,24 +82,28 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     _refuse_unfit(dispute)
 
     concepts = {claim.concept_id} | ({existing.concept_id} if existing is not None else set())
-    before = take_surroundings(concepts, dim_ids.values())
-    CHANGES[verdict.decision](dispute)
     is_mixed = claim.conflict.slot_kind != Conflict.Kind.EDGE_SLOT
-    if is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
-        placed = Edge.objects.filter(concept_id__in=concepts)
-        detect_facts(list(placed.values_list("pk", flat=True)))
-    is_dismissed = verdict.decision == "dismiss"
-    Claim.objects.filter(id=claim.pk).update(
-        status=Claim.Status.DISMISSED if is_dismissed else Claim.Status.RESOLVED,
-        resolved_at=timezone.now(),
-        run=actor.run,
-        claimed_until=None,
-    )
-    # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a claim.
-    for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
-        rebase(slot, fill=False)
-    after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
-    decision = _record(dispute, *find_differences(before, after))
+    kind = Decision.Kind(verdict.decision)
+    with recording(kind, actor, verdict.reason, claim=claim, arguments=verdict.arguments) as decision:
+        CHANGES[verdict.decision](dispute)
+        if is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
+            placed = Edge.objects.filter(concept_id__in=concepts)
+            detect_facts(list(placed.values_list("pk", flat=True)))
+        about = {"decision": decision.pk, "kind": kind, "actor": actor.signature, "reason": verdict.reason}
+        Claim.objects.filter(id=claim.pk).update(
+            status=Claim.Status.DISMISSED if kind == Decision.Kind.DISMISS else Claim.Status.RESOLVED,
+            resolved_at=timezone.now(),
+            run=actor.run,
+            claimed_until=None,
+            resolution=about | verdict.arguments,
+        )
+        # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a
+        # claim.
+        for slot in find_changed_slots(decision.pk):
+            rebase(slot, fill=False)
+        others = Claim.objects.filter(pk__in=[one.key for one in read_changes(decision.pk, [Claim])])
+        others = others.filter(status=Claim.Status.RESOLVED).exclude(pk=claim.pk)
+        others.update(resolution=about | {"conflict": claim.pk})
     if is_mixed:  # the remaining members may agree by now
         close_agreed([claim.conflict_id])
     return decision
@@ -332,24 +329,3 @@ def remember(claim: Claim, kind: DecidedTriple.Kind, *, moved_to_id: int | None 
     if not claim.is_retraction:
         disputants = {claim.incoming: rulings.find_disputants(claim)}
         rulings.remember(disputants, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)
-
-
-def _record(dispute: Dispute, before: Surroundings, after: Surroundings) -> Decision:
-    actor, verdict = dispute.actor, dispute.verdict
-    decision = Decision.objects.create(
-        kind=verdict.decision,
-        claim=dispute.claim,
-        run=actor.run,
-        actor=actor.signature,
-        source=actor.source,
-        reason=verdict.reason,
-        arguments=verdict.arguments,
-        before=before,
-        after=after,
-    )
-    about = {"decision": decision.pk, "kind": verdict.decision, "actor": actor.signature, "reason": verdict.reason}
-    Claim.objects.filter(id=dispute.claim.pk).update(resolution=about | verdict.arguments)
-    others = Claim.objects.filter(id__in=map(int, after["conflicts"]), status=Claim.Status.RESOLVED)
-    others.exclude(id=dispute.claim.pk).update(resolution=about | {"conflict": dispute.claim.pk})
-    rulings.link(map(read_triple, after["triples"]), decision)
-    return decision

@@ -12,18 +12,10 @@ from django.utils import timezone
 from memory.db.transactions import in_transaction
 from memory.memories import store as memories
 from memory.models import Edge, Memory, Source
-from resolution import rulings
 from resolution.actors import Actor
+from resolution.change_log import find_changed_slots, read_changes, recording
 from resolution.decisions import sides
 from resolution.decisions.sides import DisputedRow
-from resolution.decisions.snapshots import (
-    Surroundings,
-    find_changed_slots,
-    find_differences,
-    read_triple,
-    take_remembered,
-    take_surroundings,
-)
 from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.open_claims import IN_ORDER, OPEN, rebase
@@ -132,15 +124,30 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     if winner in newcomers:
         raise _changed(conflict_id)
     losers = [one for one in losers if one not in newcomers]
-    slots = {slot for one in rows for slot in one.slots}
-    concepts, dim_ids = {concept_id for concept_id, _ in slots}, {dim_id for _, dim_id in slots}
-    remembered = (
-        sides.find_disputing(rows),
-        {one.member.object_id for one in rows if one.member.kind == "project_state"},
-    )
     arguments = _describe(resolution, rows, winner, losers)
-    before = take_surroundings(concepts, dim_ids) | take_remembered(*remembered)
+    with recording(KINDS[resolution.action], actor, resolution.reason, conflict=conflict, arguments=arguments) as done:
+        _carry_out(conflict, rows, winner, losers, actor, resolution)
+        about = {"decision": done.pk, "kind": done.kind, "actor": actor.signature, "reason": resolution.reason}
+        closed = Claim.objects.filter(pk__in=[one.key for one in read_changes(done.pk, [Claim])])
+        closed.exclude(status__in=OPEN).update(resolution=about | {"conflict": conflict.pk})
+        if conflict.status != Conflict.Status.OPEN:
+            conflict.resolution = about | arguments
+            conflict.save(update_fields=["resolution"])
+        # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a
+        # claim.
+        for slot in find_changed_slots(done.pk):
+            rebase(slot, fill=False)
+    return done
 
+
+def _carry_out(
+    conflict: Conflict,
+    rows: Sequence[DisputedRow],
+    winner: DisputedRow | None,
+    losers: Sequence[DisputedRow],
+    actor: Actor,
+    resolution: Resolution,
+) -> None:
     keeps_all = resolution.action in ("no_action", "dismiss")
     if keeps_all:
         sides.dismiss_claims(rows, actor)
@@ -162,12 +169,6 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     if keeps_all:
         held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
-    # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a claim.
-    for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids)):
-        rebase(slot, fill=False)
-
-    after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"])) | take_remembered(*remembered)
-    return _record(conflict, actor, resolution, arguments, *find_differences(before, after))
 
 
 def _close(conflict: Conflict, resolution: Resolution) -> None:
@@ -229,33 +230,3 @@ def _describe(
         }
         | ({"dismissed": dismissed} if dismissed else {})
     )
-
-
-def _record(
-    conflict: Conflict,
-    actor: Actor,
-    resolution: Resolution,
-    arguments: dict[str, object],
-    before: Surroundings,
-    after: Surroundings,
-) -> Decision:
-    decision = Decision.objects.create(
-        kind=KINDS[resolution.action],
-        conflict=conflict,
-        run=actor.run,
-        actor=actor.signature,
-        source=actor.source,
-        reason=resolution.reason,
-        arguments=arguments,
-        before=before,
-        after=after,
-    )
-    about = {"decision": decision.pk, "kind": decision.kind, "actor": actor.signature, "reason": resolution.reason}
-    if conflict.status != Conflict.Status.OPEN:
-        conflict.resolution = about | arguments
-        conflict.save(update_fields=["resolution"])
-    Claim.objects.filter(pk__in=map(int, after["conflicts"])).exclude(status__in=OPEN).update(
-        resolution=about | {"conflict": conflict.pk}
-    )
-    rulings.link(map(read_triple, after["triples"]), decision)
-    return decision

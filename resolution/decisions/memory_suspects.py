@@ -15,8 +15,8 @@ from memory.memories.comparing import find_rivals
 from memory.memories.store import Change
 from memory.models import Memory, MemoryHistory
 from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.decisions.sides import change_of
-from resolution.decisions.snapshots import Surroundings, find_differences, take_remembered, take_surroundings
 from resolution.layers.detection import detect_memory
 from resolution.layers.memories import settle_memories
 from resolution.models import Decision
@@ -79,19 +79,16 @@ def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str
         memory = rows.filter(agent=one.memory.agent, text=one.memory.text).first()
         if memory is None:
             continue
-        touched = _find_touched([memory, *one.replaced])
-        before = take_surroundings([], []) | take_remembered(touched, [])
-        if one.voucher is not None:
-            channel = Channel(one.voucher.channel)
-            sure = min(memory.confidence, SURE.get(channel, 1.0))
-            store.change(memory, Action.QUARANTINE, by, channel=channel, confidence=sure)
-        else:
-            store.doubt(memory, by)
-            _put_replaced_back(one.replaced, by)
-        settle_memories(touched)
-        _record(
-            actor, note, memory, *find_differences(before, take_surroundings([], []) | take_remembered(touched, []))
-        )
+        # Not the text, which may be forgotten later.
+        with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"memory": memory.pk}):
+            if one.voucher is not None:
+                channel = Channel(one.voucher.channel)
+                sure = min(memory.confidence, SURE.get(channel, 1.0))
+                store.change(memory, Action.QUARANTINE, by, channel=channel, confidence=sure)
+            else:
+                store.doubt(memory, by)
+                _put_replaced_back(one.replaced, by)
+            settle_memories(_find_touched([memory, *one.replaced]))
 
 
 def _find_touched(memories: Collection[Memory]) -> set[int]:
@@ -110,16 +107,3 @@ def _put_replaced_back(replaced: Sequence[Memory], by: Change) -> None:
         if is_gone and not find_rivals(memory):
             store.restore(memory, by)
             detect_memory(memory)
-
-
-def _record(actor: Actor, note: str, memory: Memory, before: Surroundings, after: Surroundings) -> None:
-    Decision.objects.create(
-        kind=Decision.Kind.QUARANTINE,
-        run=actor.run,
-        actor=actor.signature,
-        source=actor.source,
-        reason=note,
-        arguments={"memory": memory.pk},  # not its text, which may be forgotten later
-        before=before,
-        after=after,
-    )

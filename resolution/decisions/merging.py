@@ -8,8 +8,8 @@ one decision, and is undone like any other run.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -28,19 +28,12 @@ from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source
 from memory.types import SEED_DIMENSIONS, Slot, Triple
 from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions.snapshots import (
-    Surroundings,
-    find_changed_slots,
-    find_differences,
-    read_slot,
-    take_names,
-    take_surroundings,
-)
+from resolution.change_log import find_changed_slots, recording
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, rename_word
 from resolution.intake.open_claims import OPEN, rebase
 from resolution.intake.settlement import Outcome, Settlement
-from resolution.models import Claim, ConflictMember, DecidedTriple, Decision, Run
+from resolution.models import Claim, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)
 
@@ -104,26 +97,19 @@ def _merge(concept: str, into: str, actor: Actor, reason: str) -> Merge:
     done = Merge(source.token, target.token, is_rename)
     note = f"{'Renamed' if is_rename else 'Merged'} {source} {'to' if is_rename else 'into'} {target}"
     note = f"{note}: {reason}" if reason else note
-    concepts = _find_concerned(scope, source, target)
-    before = take_surroundings(concepts, scope.dim_ids) | take_names([source, target])
-
-    store.delete_edges(edge.pk for edge in scope.edges)
-    _move_dimension(source, target)
-    make_alias(source, target, actor.attribute(note))
-    Claim.objects.filter(pk__in=[claim.pk for claim in scope.claims]).update(
-        status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
-    )
-    done.moved = _place([edge for edge in scope.edges if not edge.is_root], scope.claims, done, actor.attribute(note))
-    for slot in sorted({*scope.against, *find_changed_slots(before, take_surroundings(concepts, scope.dim_ids))}):
-        rebase(slot, fill=False)
-
-    done.run = Run.objects.create(
-        trigger=Run.Trigger.MERGE, actor=actor.signature, mode="", status=Run.Status.DONE, note=note,
-        counts=done.counts(), ended_at=timezone.now(),
-    )  # fmt: skip
-    after = take_surroundings(concepts, scope.dim_ids, map(int, before["conflicts"])) | take_names([source, target])
     arguments = {"concept": source.token, "into": target.token, "is_rename": is_rename}
-    _record(Decision.Kind.MERGE, actor, done.run, reason, arguments, before, after)
+    with recording(Decision.Kind.MERGE, actor, reason, arguments=arguments) as decision:
+        store.delete_edges(edge.pk for edge in scope.edges)
+        _move_dimension(source, target)
+        make_alias(source, target, actor.attribute(note))
+        Claim.objects.filter(pk__in=[claim.pk for claim in scope.claims]).update(
+            status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
+        )
+        facts = [edge for edge in scope.edges if not edge.is_root]
+        done.moved = _place(facts, scope.claims, done, actor.attribute(note))
+        for slot in sorted(scope.against | find_changed_slots(decision.pk)):
+            rebase(slot, fill=False)
+        done.run = decision.run = _store_run(actor, note, counts=done.counts())
     return done
 
 
@@ -135,16 +121,18 @@ def delete_dimension(name: str, actor: Actor, reason: str = "") -> Run:
         raise UnknownId(f"There is no dimension {name}.")
     _refuse_seed(name)
     store.lock_dimensions([dimension.pk])
-    before = take_surroundings([], [dimension.pk])
-    if Claim.objects.filter(dim=dimension.pk, status__in=OPEN).exists() or not store.drop_dimension(dimension.pk):
-        raise DecisionError(f"{name} is in use: it holds facts or open conflicts, or another was split from it.")
-    run = Run.objects.create(
-        trigger=Run.Trigger.MERGE, actor=actor.signature, mode="", status=Run.Status.DONE,
-        note=f"Deleted the dimension {name}", ended_at=timezone.now(),
-    )  # fmt: skip
-    after = take_surroundings([], [dimension.pk])
-    _record(Decision.Kind.DELETE, actor, run, reason, {"concept": name}, before, after)
+    run = _store_run(actor, f"Deleted the dimension {name}")
+    with recording(Decision.Kind.DELETE, replace(actor, run=run), reason, arguments={"concept": name}):
+        if Claim.objects.filter(dim=dimension.pk, status__in=OPEN).exists() or not store.drop_dimension(dimension.pk):
+            raise DecisionError(f"{name} is in use: it holds facts or open conflicts, or another was split from it.")
     return run
+
+
+def _store_run(actor: Actor, note: str, **more: Any) -> Run:
+    return Run.objects.create(
+        trigger=Run.Trigger.MERGE, actor=actor.signature, mode="", status=Run.Status.DONE, note=note,
+        ended_at=timezone.now(), **more,
+    )  # fmt: skip
 
 
 def make_alias(word: Soas, concept: Soas, said: Attribution) -> None:
@@ -206,18 +194,6 @@ def _lock(source: Soas, target: Soas) -> _Scope:
     names = ("concept", "dim", "incoming_parent")
     claims = list(about.select_for_update(of=("self",)).select_related(*names).order_by("pk"))
     return _Scope(found, claims, set(against.values_list("concept_id", "dim_id")), dim_ids)
-
-
-def _find_concerned(scope: _Scope, source: Soas, target: Soas) -> set[int]:
-    decided = DecidedTriple.objects.filter(Q(dim=source) | Q(parent=source) | Q(moved_to=source))
-    return {
-        source.pk,
-        target.pk,
-        *(edge.concept_id for edge in scope.edges),
-        *(claim.concept_id for claim in scope.claims),
-        *(concept_id for concept_id, _ in scope.against),
-        *decided.values_list("concept_id", flat=True),
-    }
 
 
 # --- changes ---
@@ -299,16 +275,3 @@ def _move_support(claims: Iterable[Claim], new_of: Mapping[int, Claim | None]) -
         if member is not None:
             heard = [*member.support, *(voice for voice in support[claim.pk] if voice not in member.support)]
             members.filter(pk=member.pk).update(support=heard[: ConflictMember.SUPPORT_MAX])
-
-
-def _record(
-    kind: Decision.Kind, actor: Actor, run: Run, reason: str, arguments: object, before: Surroundings,
-    after: Surroundings,
-) -> None:  # fmt: skip
-    old, new = find_differences(before, after)
-    for side in (old, new):  # roots come and go with their dimensions
-        side["edges"] = {key: edge for key, edge in side["edges"].items() if len(set(read_slot(key))) > 1}
-    Decision.objects.create(
-        kind=kind, run=run, actor=actor.signature, source=actor.source, reason=reason, arguments=arguments, before=old,
-        after=new,
-    )  # fmt: skip

@@ -19,15 +19,8 @@ from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.decisions.memory_suspects import take_memories_out
-from resolution.decisions.snapshots import (
-    Surroundings,
-    find_differences,
-    read_key,
-    read_triple,
-    take_names,
-    take_surroundings,
-)
 from resolution.decisions.suspects import PORTION, Suspect, Suspects, find_own_names
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.intake.open_claims import OPEN, rebase
@@ -79,11 +72,22 @@ def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor
     # Read them again: facts that have changed since they were found are left alone.
     standing = set(Edge.objects.filter(pk__in=[edge.pk for edge in edges]).values_list("pk", "agent", "parent_id"))
     suspects = [one for one in suspects if (one.edge.pk, one.edge.agent, one.edge.parent_id) in standing]
-    rows = list(Claim.objects.select_for_update().filter(pk__in=[row.pk for row in claims], status__in=OPEN))
-    concepts = {one.edge.concept_id for one in suspects} | {row.concept_id for row in rows}
-    before = take_surroundings(concepts, dim_ids)
+    rows = Claim.objects.select_for_update().filter(pk__in=[row.pk for row in claims], status__in=OPEN)
+    waiting = {row.pk for row in rows}
+    by_concept: dict[int, tuple[list[Suspect], list[Claim]]] = defaultdict(lambda: ([], []))
+    for one in suspects:
+        by_concept[one.edge.concept_id][0].append(one)
+    for row in claims:
+        if row.pk in waiting:
+            by_concept[row.concept_id][1].append(row)
+    # Store a decision for each concept, so that a later change to one does not block the undo of the others.
+    words = Soas.objects.in_bulk(by_concept)
+    for concept_id, (facts, stated) in sorted(by_concept.items()):
+        with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"concept": words[concept_id].token}):
+            _take_out_of_one(facts, stated, actor.attribute(note), note)
 
-    attribution = actor.attribute(note)
+
+def _take_out_of_one(suspects: Sequence[Suspect], rows: Sequence[Claim], attribution: Attribution, note: str) -> None:
     _retire([one.edge for one in suspects if one.voucher is None], attribution)
     _keep([one for one in suspects if one.voucher is not None], attribution)
     Claim.objects.filter(pk__in=[row.pk for row in rows]).update(
@@ -94,9 +98,7 @@ def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor
     _put_replaced_back(suspects, attribution)
     for one in suspects:
         rebase((one.edge.concept_id, one.edge.dim_id), fill=True)
-    _note_candidates(suspects, [row for row in claims if row.pk in {one.pk for one in stating}])
-    after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"]))
-    _record(actor, note, *find_differences(before, after))
+    _note_candidates(suspects, stating)
 
 
 def _retire(edges: Collection[Edge], attribution: Attribution) -> None:
@@ -146,27 +148,22 @@ def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
 @in_transaction
 def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) -> int:
     """Put back facts that the agent retracted, and return how many it put back."""
-    dim_ids, concepts = {row.dim_id for row in rows}, {row.concept_id for row in rows}
+    dim_ids = {row.dim_id for row in rows}
     dim_ids |= set(find_own_names(dim_ids).values())
-    concepts |= set(find_own_names(concepts).values())
     store.lock_dimensions(dim_ids)
-    before = take_surroundings(concepts, dim_ids)
-    attribution = actor.attribute(note)
-    count = sum(_put_back(row.before, attribution) for row in rows if row.before is not None)
+    count = 0
     for row in rows:
-        rebase((row.concept_id, row.dim_id), fill=False)
-    after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"]))
-    _record(actor, note, *find_differences(before, after))
+        with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"concept": row.concept.token}):
+            count += row.before is not None and _put_back(row.before, actor.attribute(note))
+            rebase((row.concept_id, row.dim_id), fill=False)
     return count
 
 
 @in_transaction
 def _take_names_back(aliases: Sequence[Alias], actor: Actor, note: str) -> None:
-    words = [row.soas for row in aliases]
-    before = {"aliases": take_names(words)["aliases"], **take_surroundings([], [])}
-    Alias.objects.filter(pk__in=[row.pk for row in aliases]).delete()
-    after = {"aliases": take_names(words)["aliases"], **take_surroundings([], [])}
-    _record(actor, note, *find_differences(before, after))
+    for row in aliases:
+        with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"concept": row.soas.token}):
+            row.delete()
 
 
 def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> None:
@@ -186,29 +183,3 @@ def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> No
     for assertion in said:
         book.note(assertion, QUARANTINED)
     book.write()
-
-
-def _record(actor: Actor, note: str, before: Surroundings, after: Surroundings) -> None:
-    """Store a decision for each concept, so that a later change to one does not block the undo of the others."""
-    concept_of = dict(Claim.objects.filter(pk__in=map(int, after["conflicts"])).values_list("pk", "concept_id"))
-    keys = [(part, key) for part in after for key in after[part] if part != "dimensions"]
-    by_concept: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for part, key in keys:
-        by_concept[concept_of[int(key)] if part == "conflicts" else read_key(key)[0]].append((part, key))
-    words = Soas.objects.in_bulk(by_concept)
-    for concept_id, places in sorted(by_concept.items()):
-        old, new = (
-            {part: {key: side[part][key] for own, key in places if own == part} for part in side}
-            for side in (before, after)
-        )
-        decision = Decision.objects.create(
-            kind=Decision.Kind.QUARANTINE,
-            run=actor.run,
-            actor=actor.signature,
-            source=actor.source,
-            reason=note,
-            arguments={"concept": words[concept_id].token},
-            before=old,
-            after=new,
-        )
-        rulings.link(map(read_triple, new["triples"]), decision)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Model, Q
+from django.db.models import Model
 from django.utils import timezone
 
 from memory.channels import Channel
@@ -13,11 +13,11 @@ from memory.db.transactions import GraphChanged
 from memory.english.claims import read_claims, same_value
 from memory.graph import store as graph
 from memory.graph.store import Assertion
-from memory.memories import merging, project_state
+from memory.memories import project_state
 from memory.memories import store as memories
 from memory.memories.consolidation import states_same
 from memory.memories.store import Change, draft_of, lock_places
-from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
+from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from memory.types import TripleIds
 from resolution import rulings
 from resolution.actors import Actor
@@ -29,7 +29,7 @@ from resolution.intake.in_the_way import edges_near, in_the_way
 from resolution.intake.open_claims import OPEN
 from resolution.layers.detection import detect_state
 from resolution.layers.memories import dispute_rivals, settle_memories
-from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple, Decision
+from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
 
 Kind = ConflictMember.Kind
 MODELS: Final[Mapping[str, type[Model]]] = {
@@ -242,16 +242,6 @@ def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
     return conflict, rows
 
 
-def find_disputing(rows: Iterable[DisputedRow]) -> set[int]:
-    """Return the keys of the memories among the rows, and of those that were disputed beside one of them."""
-    own = {one.member.object_id for one in rows if isinstance(one.row, Memory)}
-    beside = Q()
-    for key in own:
-        beside |= Q(after__beside=key)
-    disputes = MemoryHistory.objects.filter(beside, action=MemoryHistory.Action.DISPUTE) if own else ()
-    return own | {row.memory_id for row in disputes}
-
-
 def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: Actor, reason: str) -> None:
     """Take memories and project state out of force. Losers of the winner's kind point to it; the decision links the
     others."""
@@ -309,7 +299,7 @@ def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
         memories.restore(winner.row, by)
         dispute_rivals(winner.row, by)
     elif isinstance(winner.row, ProjectState) and not winner.holds:
-        _make_hold(winner.row)
+        make_hold(winner.row)
         detect_state(winner.row)
     elif isinstance(winner.row, EdgeHistory) and winner.triple is not None and winner.row.after is not None:
         edge = graph.lock_edge(winner.triple)
@@ -319,7 +309,7 @@ def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
         raise DecisionError(f"“{winner.text}” stands no more: nothing can hold in its name.")
 
 
-def _make_hold(row: ProjectState) -> None:
+def make_hold(row: ProjectState) -> None:
     standing = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key, status="active")
     if (other := standing.first()) is not None:
         raise DecisionError(f"The project has another value by now: {other}.")
@@ -336,33 +326,6 @@ def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
 def change_of(actor: Actor, reason: str) -> Change:
     said = actor.attribute(reason)
     return Change(said.agent, Channel.OPERATOR, said.at, reason=reason)
-
-
-def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | ProjectState]:
-    """Restore the memories and project state that the decision changed, and return those that hold again. Raises
-    DecisionError if one has changed since."""
-    again: list[Memory | ProjectState] = []
-    before, after = (side.get("memories", {}) for side in (decision.before, decision.after))
-    for memory in Memory.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after)).order_by("pk"):
-        was, left = before[str(memory.pk)], after[str(memory.pk)]
-        changed = {name: value for name, value in was.items() if value != left[name]}
-        if not merging.put_back(memory, changed, left, change_of(actor, reason)):
-            raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
-        if memory.status == Memory.Status.ACTIVE != left["status"]:
-            again.append(memory)
-    before, after = (side.get("states", {}) for side in (decision.before, decision.after))
-    rows = ProjectState.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after))
-    # Archive the values that the decision put in force first: a category and key has one active value.
-    for row in sorted(rows, key=lambda row: before[str(row.pk)]["status"] == "active"):
-        was, left = before[str(row.pk)], after[str(row.pk)]
-        if row.status != left["status"]:
-            raise DecisionError(f"“{row}” has changed since: it is {row.get_status_display()}.")
-        if was["status"] == "active":
-            _make_hold(row)
-            again.append(row)
-        else:
-            project_state.archive(row, ProjectState.objects.filter(pk=was["superseded_by_id"]).first())
-    return again
 
 
 def look_again(rows: Iterable[Memory | ProjectState], actor: Actor, reason: str) -> None:

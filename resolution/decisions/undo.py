@@ -1,46 +1,41 @@
-"""Undoes decisions, one by one or a whole run, from what their rows store."""
+"""Undoes decisions, one by one or a whole run, from the log of what they changed."""
 
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from django.db import IntegrityError
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from memory.db.transactions import constraint_of, in_transaction
 from memory.english.phrases import format_fact
 from memory.graph import store
-from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
+from memory.graph.snapshots import EDGE_FIELDS, Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
+from memory.memories import merging, project_state
+from memory.memories.store import Change as MemoryChange
 from memory.memories.store import draft_of, lock_places
-from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
+from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState, Soas
 from memory.types import TripleIds
-from resolution import rulings
 from resolution.actors import Actor
+from resolution.change_log import RowChange, find_changed_slots, read_changes, recording
 from resolution.decisions import sides
-from resolution.decisions.snapshots import (
-    FIELDS,
-    Surroundings,
-    find_changed_slots,
-    find_differences,
-    read_key,
-    read_slot,
-    read_triple,
-    take_surroundings,
-)
 from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
 from resolution.intake.open_claims import OPEN, rebase
-from resolution.layers.conflicts import unite_conflicts_of
-from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
+from resolution.layers.conflicts import close_moot, settle_moot, unite_conflicts_of
+from resolution.models import Candidate, Claim, Conflict, ConflictMember, DecidedTriple, Decision, DecisionChange, Run
 
 logger = logging.getLogger(__name__)
 
 MEMORY: Final = ConflictMember.Kind.MEMORY
+TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of conflicts that consolidations open
+Changes = Mapping[type[Model], Sequence[RowChange]]
 # The fields of an edge that a confirming statement changes.
 CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated", "said_at", "last_confirmed")
 
@@ -94,15 +89,19 @@ def _undo_each(decisions: QuerySet[Decision], actor: Actor, reason: str, within_
 @in_transaction
 def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     decision = _find(decision_id)
-    before, after = decision.before, decision.after
+    found = read_changes(decision_id)
+    changes: dict[type[Model], list[RowChange]] = defaultdict(list)
+    for one in found:
+        changes[one.model].append(one)
+    facts, claim = changes[Edge], decision.claim
     # The dimensions in which the decision touched an edge or a claim, and those that it made.
-    disputed = Claim.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
-    of_edges = (read_slot(key)[1] for key in after["edges"])
-    claim = decision.claim
-    of_conflict = {claim.slot} if claim is not None else set()
-    dim_ids = {*disputed, *of_edges, *map(int, after.get("dimensions", ())), *(dim_id for _, dim_id in of_conflict)}
-    joined = _find_joined(before["edges"], after["edges"])
-    memory_ids = {*map(int, after.get("memories", ())), *(one.object_id for one in joined if one.kind == MEMORY)}
+    slots = {one.slot for one in Claim.objects.filter(pk__in=_keys(changes[Claim]))}
+    slots |= {(place[0], place[1]) for one in facts for place in one.places if place is not None}
+    own = {claim.slot} if claim is not None else set()
+    dim_ids = {dim_id for _, dim_id in slots | own} | _keys(changes[Dimension])
+    joined = _find_joined(facts)
+    memory_ids = {one.left["memory_id"] for one in changes[MemoryHistory]} | _keys(changes[Memory])
+    memory_ids |= {one.object_id for one in joined if one.kind == MEMORY}
     lock_places(map(draft_of, Memory.objects.filter(pk__in=memory_ids).defer("lexemes")))
     store.lock_dimensions(dim_ids)
     # Lock dimensions, then rows, as all writers do. The lock on the conflict's row blocks other decisions about it.
@@ -113,38 +112,41 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # Check this under the locks: of two who undo the same decision, the second sees the first's undo.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
-    edges: dict[str, Edge | None] = {}
-    for key in after["edges"]:  # the fact that the decision left in this place or, if none, took out of it
-        fact = after["edges"][key] or decision.before["edges"][key]
-        edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
-    _refuse_changed(edges, after)
-    again = [*sides.put_back(decision, actor, reason), *_release(joined)]
+    if any(one.is_forgotten for one in facts):
+        raise DecisionError("What it changed was not recorded in a form that can be undone.")
+    standing = _lock_facts(facts)
+    _refuse_changed(facts, standing)
 
-    # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
-    concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
-    old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
-    _put_aliases_back(decision)  # an alias has no facts, a fact has a dimension
-    _refuse_aliases(decision)
-    _put_dimensions_back(decision)
-    _put_edges_back(decision, edges, actor.attribute(reason))
-    for model in (Candidate, Evidence):
-        _put_rows_back(model, decision)
-    for key, ruling in before["triples"].items():
-        rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
-    _put_conflicts_back(decision)
-    _reopen(decision)
-    about = decision.conflict or (claim.conflict if claim is not None else None)
-    if about is not None and not about.question:  # another conflict may have been opened about the slot meanwhile
-        unite_conflicts_of(about)
-    sides.look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
-    for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
-        rebase(slot, fill=False)
-    if decision.kind == Decision.Kind.QUARANTINE:
-        candidates.close_known(concepts, actor)
-    _drop_dimensions(decision, dim_ids)
-    # Store what the undo itself changed in the same form, for readers of its row.
-    new = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
-    return _record(decision, actor, reason, *find_differences(old, new))
+    forgotten = [f"{one.model._meta.verbose_name} {one.key}" for one in found if one.is_forgotten]
+    arguments = {"forgotten": forgotten} if forgotten else {}
+    about = {"claim": claim, "conflict": decision.conflict, "undoes": decision, "arguments": arguments}
+    with recording(Decision.Kind.UNDO, actor, reason, **about) as done:
+        by = replace(sides.change_of(actor, reason), run=decision.run_id)
+        again = [*_put_memories_back(changes, by), *_put_states_back(changes[ProjectState]), *_release(joined)]
+        _put_aliases_back(changes[Alias])  # an alias has no facts, a fact has a dimension
+        _refuse_aliases(changes)
+        _put_dimensions_back(changes[Dimension])
+        _put_facts_back(facts, standing, actor.attribute(reason))
+        for model in (Candidate, Evidence, DecidedTriple):
+            _put_rows_back(changes[model])
+        _put_claims_back(changes[Claim], decision)
+        _close_opened(changes)
+        _reopen(decision.conflict)
+        conflict = decision.conflict or (claim.conflict if claim is not None else None)
+        if conflict is not None and not conflict.question:  # another may have been opened about the slot meanwhile
+            unite_conflicts_of(conflict)
+        sides.look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
+        # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
+        for slot in own | find_changed_slots(done.pk):
+            rebase(slot, fill=False)
+        if decision.kind == Decision.Kind.QUARANTINE:
+            candidates.close_known({concept_id for concept_id, _ in slots}, actor)
+        _drop_dimensions(decision, dim_ids)
+    return done
+
+
+def _keys(changes: Iterable[RowChange]) -> set[int]:
+    return {one.key for one in changes}
 
 
 def _find(decision_id: int) -> Decision:
@@ -156,27 +158,36 @@ def _find(decision_id: int) -> Decision:
     return decision
 
 
-def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:
-    """Raise DecisionError if a slot no longer holds the fact that the decision left there."""
+def _lock_facts(facts: Iterable[RowChange]) -> dict[tuple[int, ...], Edge | None]:
+    """Return the facts that are now in the places that the decision touched, locked."""
+    found = {}
+    for one in facts:
+        for place, fact in zip(one.places, (one.before, one.after), strict=True):
+            if place is not None and fact is not None:
+                found[place] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
+    return found
+
+
+def _refuse_changed(facts: Sequence[RowChange], standing: Mapping[tuple[int, ...], Edge | None]) -> None:
+    """Raise DecisionError if a place no longer holds the fact that the decision left there."""
     # Compare the fact, not its confidence: one that was confirmed since is still the same fact.
-    for key, left in after["edges"].items():
-        edge = edges[key]
-        if (edge and (edge.parent_id, edge.is_isa)) == (left and (left["parent_id"], left["is_isa"])):
+    left = {one.places[1]: one.after for one in facts if one.after is not None}
+    for place, edge in standing.items():
+        fact = left.get(place)
+        if (edge and (edge.parent_id, edge.is_isa)) == (fact and (fact["parent_id"], fact["is_isa"])):
             continue
-        concept_id, dim_id = read_slot(key)
+        concept_id, dim_id, *_ = place
         now = f"it is now {edge.parent}" if edge is not None else "it is now empty"
         words = Soas.objects.in_bulk([concept_id, dim_id])
         raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
 
 
-def _find_joined(
-    before: Mapping[str, Snapshot | None], after: Mapping[str, Snapshot | None]
-) -> Sequence[ConflictMember]:
+def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
     """Return the members of open conflicts that exist because of facts that the decision made."""
-    made = [left.get("edge_id") for key, left in after.items() if left and not _is_same_fact(left, before[key])]
+    made = [one.key for one in facts if one.after is not None and one.is_moved]
     open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
-    facts = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=filter(None, made))
-    return list(open_ones.filter(Q(conflicts_with__in=facts) | Q(pk__in=facts.values("conflicts_with"))))
+    members = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=made)
+    return list(open_ones.filter(Q(conflicts_with__in=members) | Q(pk__in=members.values("conflicts_with"))))
 
 
 def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
@@ -192,11 +203,11 @@ def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
     return released
 
 
-def _refuse_aliases(decision: Decision) -> None:
+def _refuse_aliases(changes: Changes) -> None:
     """Raise DecisionError if the undo would restore something about words that are aliases by now."""
-    edges = [snapshot for snapshot in decision.before["edges"].values() if snapshot is not None]
-    ids = {snapshot[name] for snapshot in edges for name in ("concept_id", "dim_id", "parent_id")}
-    claims = Claim.objects.filter(pk__in=map(int, decision.after["conflicts"]))
+    facts = [one.before for one in changes[Edge] if one.before is not None]
+    ids = {fact[name] for fact in facts for name in ("concept_id", "dim_id", "parent_id")}
+    claims = Claim.objects.filter(pk__in=_keys(changes[Claim]))
     for incoming in claims.values_list("concept_id", "dim_id", "incoming_parent_id"):
         ids |= set(incoming)
     alias = Alias.objects.select_related("soas", "concept").filter(pk__in=ids).first()
@@ -204,106 +215,158 @@ def _refuse_aliases(decision: Decision) -> None:
         raise DecisionError(f"{alias.soas} is another name of {alias.concept} by now: undo that first.")
 
 
-# --- restoring the surroundings ---
+# --- putting rows back ---
 
 
-def _put_edges_back(decision: Decision, edges: Mapping[str, Edge | None], attribution: Attribution) -> None:
-    """Restore the edges. ``edges`` are the current ones in the slots that the decision touched."""
-    before = decision.before["edges"]
-    wanted = [_with_confirmations(decision, key, was, edges) for key, was in before.items() if was is not None]
+def _put_memories_back(changes: Changes, by: MemoryChange) -> list[Memory]:
+    """Restore memories with their lineage, and return those that hold again. A memory that did not exist becomes
+    invalid and keeps its lineage. Raises DecisionError if one has changed since."""
+    again, new = [], set()
+    for memory, one in _lock(changes[Memory]):
+        was, left = (read_snapshot(Memory, side) for side in (one.differing, one.left))
+        if one.before is None:
+            was = {"status": Memory.Status.INVALID}
+            new.add(memory.pk)
+            if memory.channel != left["channel"]:
+                raise DecisionError(f"“{memory}” has changed since: a person has said it.")
+        if not merging.put_back(memory, was, left, by):
+            raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
+        if memory.status == was.get("status") == Memory.Status.ACTIVE:
+            again.append(memory)
+    _put_rows_back([one for one in changes[MemoryLineage] if one.left["memory_id"] not in new])
+    told = {one.left["memory_id"] for one in changes[MemoryHistory]} - _keys(changes[Memory])
+    for memory in Memory.objects.filter(pk__in=told).select_for_update(of=("self",)).order_by("pk"):
+        merging.put_back(memory, {}, {}, by)  # it was only kept beside another
+    settle_moot(MEMORY, _keys(changes[Memory]))
+    return again
+
+
+def _put_states_back(changes: Sequence[RowChange]) -> list[ProjectState]:
+    """Restore project state, and return what holds again. Raises DecisionError if some has changed since."""
+    again = []
+    # Archive the values that the decision put in force first: a category and key has one active value.
+    for state, one in sorted(_lock(changes), key=lambda pair: pair[1].was["status"] == "active"):
+        if one.was["status"] == one.left["status"]:
+            continue  # conflicts mark it as disputed
+        if state.status != one.left["status"]:
+            raise DecisionError(f"“{state}” has changed since: it is {state.get_status_display()}.")
+        if one.was["status"] == "active":
+            sides.make_hold(state)
+            again.append(state)
+        else:
+            project_state.archive(state, ProjectState.objects.filter(pk=one.was["superseded_by_id"]).first())
+    return again
+
+
+def _lock(changes: Sequence[RowChange]) -> list[tuple[Any, RowChange]]:
+    """Return the rows that are still there, with their changes."""
+    of_key = {one.key: one for one in changes if not one.is_forgotten}
+    if not of_key:
+        return []
+    rows = changes[0].model._base_manager.select_for_update(of=("self",)).filter(pk__in=of_key).order_by("pk")
+    return [(row, of_key[row.pk]) for row in rows]
+
+
+def _put_facts_back(
+    facts: Sequence[RowChange], standing: Mapping[tuple[int, ...], Edge | None], attribution: Attribution
+) -> None:
+    wanted = [_with_confirmations(one, facts, standing) for one in facts if one.before is not None]
     # Retire all edges before restoring any: in between, the trigger could find a cycle that exists neither before nor
     # after.
-    for edge in edges.values():
+    for edge in standing.values():
         if edge is not None:
             store.retire(edge, attribution, store.Action.UNDO)
-    for snapshot in sorted(wanted, key=lambda snapshot: snapshot["dim_id"]):
+    for fact in sorted(wanted, key=lambda fact: fact["dim_id"]):
         try:
-            store.put_back(snapshot, attribution)
+            store.put_back({name: fact[name] for name in ("edge_id", *EDGE_FIELDS)}, attribution)
         except IntegrityError as error:
             if constraint_of(error) != "urd_acyclic":
                 raise
             names = ("concept_id", "parent_id", "dim_id")
-            words = Soas.objects.in_bulk([snapshot[name] for name in names])
-            concept, parent, dimension = (words[snapshot[name]].token for name in names)
-            fact = format_fact(concept, parent, dimension, is_isa=snapshot["is_isa"])
-            raise DecisionError(f"{fact} would now close a cycle.") from error
+            words = Soas.objects.in_bulk([fact[name] for name in names])
+            concept, parent, dimension = (words[fact[name]].token for name in names)
+            text = format_fact(concept, parent, dimension, is_isa=fact["is_isa"])
+            raise DecisionError(f"{text} would now close a cycle.") from error
 
 
-def _with_confirmations(decision: Decision, slot: str, was: Snapshot, edges: Mapping[str, Edge | None]) -> Snapshot:
-    """Return the edge's old snapshot, updated with what confirming statements have changed since the decision."""
-    # The decision may have moved the edge: statements that confirmed it there confirmed the same fact.
-    before, after = decision.before["edges"], decision.after["edges"]
-    moved = (key for key in after if not _is_same_fact(was, before[key]))
-    place = next((key for key in (slot, *moved) if _is_same_fact(was, after[key])), None)
-    edge = edges[place] if place is not None else None
-    if place is None or edge is None:
+def _with_confirmations(
+    change: RowChange, facts: Iterable[RowChange], standing: Mapping[tuple[int, ...], Edge | None]
+) -> Snapshot:
+    """Return the old fact, updated with what confirming statements have changed since the decision."""
+    assert change.before is not None
+    was = change.before
+    # If the decision stated the fact anew in another place, statements that confirmed it there confirmed the same fact.
+    heirs = (one for one in (change, *facts) if one.after is not None and (one is change or one.before is None))
+    heir = next((one for one in heirs if _is_same_fact(was, one.after)), None)
+    edge = standing[heir.places[1]] if heir is not None and heir.places[1] is not None else None
+    if heir is None or heir.after is None or edge is None:
         return was
-    left, present = after[place], take_snapshot(edge)
-    return was | {name: present[name] for name in CONFIRMED_FIELDS if present[name] != left.get(name, present[name])}
+    left = read_snapshot(Edge, heir.after)
+    now = {name: value for name in CONFIRMED_FIELDS if (value := getattr(edge, name)) != left[name]}
+    return was | take_snapshot(edge, now)
 
 
 def _is_same_fact(one: Snapshot, other: Snapshot | None) -> bool:
     return other is not None and all(one[name] == other[name] for name in ("concept_id", "parent_id"))
 
 
-def _put_aliases_back(decision: Decision) -> None:
-    before, after = (side.get("aliases", {}) for side in (decision.before, decision.after))
-    standing = Alias.objects.select_for_update().in_bulk(map(int, after))
-    for key, left in after.items():
-        now = standing.get(int(key))
-        if (now and now.concept_id) != (left and left["concept_id"]):
-            raise DecisionError(f"The alias {Soas.objects.get(pk=key)} has changed since.")
-    Alias.objects.filter(pk__in=[int(key) for key, was in before.items() if was is None]).delete()
-    for key, was in before.items():
-        if was is not None:
-            used = Edge.objects.filter(Q(concept=key) | Q(parent=key) | Q(dim=key)).first()
-            if used is not None and after[key] is None:
+def _put_aliases_back(changes: Sequence[RowChange]) -> None:
+    standing = Alias.objects.select_for_update().in_bulk(_keys(changes))
+    for one in changes:
+        alias = standing.get(one.key)
+        if (alias and alias.concept_id) != (one.after and one.after["concept_id"]):
+            raise DecisionError(f"The alias {Soas.objects.get(pk=one.key)} has changed since.")
+    Alias.objects.filter(pk__in=[one.key for one in changes if one.before is None]).delete()
+    for one in changes:
+        if one.before is not None:
+            used = Edge.objects.filter(Q(concept=one.key) | Q(parent=one.key) | Q(dim=one.key)).first()
+            if used is not None and one.after is None:
                 raise DecisionError(f"It can be no name again, for it has facts by now: {used}.")
-            Alias.objects.update_or_create(pk=int(key), defaults=read_snapshot(Alias, was))
+            Alias.objects.update_or_create(pk=one.key, defaults=read_snapshot(Alias, one.before))
 
 
-def _put_dimensions_back(decision: Decision) -> None:
+def _put_dimensions_back(changes: Sequence[RowChange]) -> None:
     """Restore the dimensions that the decision deleted or changed. Those that it made are dropped last, once they are
     empty."""
-    gone = {int(key): was for key, was in decision.before["dimensions"].items() if was is not None}
+    gone = {one.key: one.before for one in changes if one.before is not None}
     for dim_id, was in sorted(gone.items()):
         store.ensure_dimension(dim_id, is_isa=was["is_isa"])
     for dim_id, was in gone.items():  # once all exist that others were split from
         Dimension.objects.filter(pk=dim_id).update(**was)
 
 
-def _put_rows_back(model: type[Candidate] | type[Evidence], decision: Decision) -> None:
-    """Restore the rows that nobody has changed since."""
-    part = "candidates" if model is Candidate else "evidence"
-    before, after = decision.before.get(part, {}), decision.after.get(part, {})
-    for row in model._default_manager.select_for_update().filter(pk__in=map(int, after)).order_by("pk"):
-        if take_snapshot(row, FIELDS[part]) == after[str(row.pk)] and (was := before[str(row.pk)]) is not None:
-            model._default_manager.filter(pk=row.pk).update(**read_snapshot(model, was))
+def _put_rows_back(changes: Sequence[RowChange]) -> None:
+    """Restore the rows that nobody has changed since, and delete those that the decision made."""
+    for row, one in _lock(changes):
+        left = read_snapshot(one.model, one.left)
+        if any(getattr(row, name) != value for name, value in left.items()):
+            continue
+        if one.before is None:
+            row.delete()
+        else:
+            one.model._base_manager.filter(pk=row.pk).update(**read_snapshot(one.model, one.differing))
+    gone = [one.model(**read_snapshot(one.model, one.before)) for one in changes if one.before and not one.after]
+    if gone:  # if their places are not taken by now
+        type(gone[0])._base_manager.bulk_create(gone, ignore_conflicts=True)
 
 
-def _put_conflicts_back(decision: Decision) -> None:
+def _put_claims_back(changes: Sequence[RowChange], decision: Decision) -> None:
     """Restore the claims that nobody has changed since."""
-    before, after = decision.before["conflicts"], decision.after["conflicts"]
-    rows = Claim.objects.select_for_update().filter(id__in=map(int, after))
-    for row in rows.order_by("id"):
-        was, left = before[str(row.pk)], after[str(row.pk)]
-        if was is None:
+    for row, one in _lock(changes):
+        if one.before is None or one.after is None:
             _withdraw(row, decision)
-        elif row.status == left["status"] and not (was["status"] in OPEN and _stays_closed(row)):
-            restored = read_snapshot(Claim, was)
-            Claim.objects.filter(id=row.pk).update(**restored, claimed_until=None)
+        elif row.status == one.left["status"] and not (one.was["status"] in OPEN and _stays_closed(row)):
+            Claim.objects.filter(id=row.pk).update(**read_snapshot(Claim, one.differing), claimed_until=None)
 
 
-def _reopen(decision: Decision) -> None:
-    """Reopen the conflict that the decision closed as a whole. Its members get the new keys of facts that were put
-    back."""
-    for key, was in decision.before["edges"].items():
-        place = dict(zip(("concept", "dim", "parent"), read_key(key), strict=False))
-        edge = Edge.objects.filter(**place).exclude(parent=F("concept")).first()
-        if was is not None and edge is not None and edge.pk != was.get("edge_id"):
-            members = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, object_id=was.get("edge_id"))
-            members.update(object_id=edge.pk)
-    closed = decision.conflict
+def _close_opened(changes: Changes) -> None:
+    """Close the conflicts that a consolidation opened, which rules for current rows may not find moot."""
+    opened = Conflict.objects.filter(pk__in=[one.key for one in changes[Conflict] if one.before is None], question="")
+    close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
+
+
+def _reopen(closed: Conflict | None) -> None:
+    """Reopen the conflict that the decision closed as a whole."""
     if closed is None:
         return
     again = Conflict.objects.filter(owner=closed.owner, key=closed.key, status="open").exclude(pk=closed.pk).first()
@@ -335,29 +398,21 @@ def _stays_closed(row: Claim) -> bool:
     same = Claim.objects.filter(
         concept_id=row.concept_id, dim_id=row.dim_id, incoming_parent_id=row.incoming_parent_id, status__in=OPEN
     )
-    causes = Decision.objects.filter(undone_by__isnull=False, **{f"before__conflicts__{row.pk}": None})
-    return same.exclude(id=row.pk).exists() or causes.exists()
+    return (
+        same.exclude(id=row.pk).exists()
+        or _find_made(Claim, [row.pk]).filter(decision__undone_by__isnull=False).exists()
+    )
+
+
+def _find_made(model: type[Model], keys: Iterable[int]) -> QuerySet[DecisionChange]:
+    """Return the changes by which decisions made these rows."""
+    rows = DecisionChange.objects.filter(table_name=model._meta.db_table, key__in=list(keys))
+    return rows.filter(before__isnull=True, after__isnull=False)
 
 
 def _drop_dimensions(decision: Decision, dim_ids: Iterable[int]) -> None:
     """Drop unused dimensions that this decision made, or another one that is undone by now."""
-    for dim_id in sorted(dim_ids):
-        undone = Decision.objects.filter(undone_by__isnull=False, before__dimensions__contains={str(dim_id): None})
-        is_made = decision.before["dimensions"].get(str(dim_id), {}) is None or undone.exists()
-        if is_made and not Claim.objects.filter(dim_id=dim_id, status__in=OPEN).exists():
+    made = _find_made(Dimension, dim_ids).filter(Q(decision=decision) | Q(decision__undone_by__isnull=False))
+    for dim_id in sorted(set(made.values_list("key", flat=True))):
+        if not Claim.objects.filter(dim_id=dim_id, status__in=OPEN).exists():
             store.drop_dimension(dim_id)
-
-
-def _record(decision: Decision, actor: Actor, reason: str, before: Surroundings, after: Surroundings) -> Decision:
-    return Decision.objects.create(
-        kind=Decision.Kind.UNDO,
-        claim=decision.claim,
-        conflict=decision.conflict,
-        run=actor.run,
-        undoes=decision,
-        actor=actor.signature,
-        source=actor.source,
-        reason=reason,
-        before=before,
-        after=after,
-    )

@@ -140,7 +140,7 @@ def load_decisions(project: Project | None) -> list[StoryLine]:
     newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
     rows = rows.filter(pk__gt=newest - LOOKED_AT_MAX)
     found = []
-    for decision in rows.defer(*Decision.SNAPSHOTS).order_by("-id")[:DECISIONS_MAX]:
+    for decision in rows.order_by("-id")[:DECISIONS_MAX]:
         claim = decision.claim
         words = [str(claim.concept), str(claim.dim)] if claim is not None else []
         has_name = any(carries(word, slug) for word in words for slug in slugs)

@@ -1,4 +1,4 @@
-"""Merges memories for operators, and separates them again."""
+"""Merges memories for operators."""
 
 from collections.abc import Collection, Sequence
 from itertools import combinations
@@ -8,31 +8,31 @@ from django.db.models import Q, QuerySet
 from memory.db.transactions import in_transaction
 from memory.memories import merging, store
 from memory.memories.store import Status
-from memory.models import Memory, MemoryHistory
+from memory.models import Memory
 from resolution.actors import Actor
-from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.change_log import recording
+from resolution.errors import InvalidDecision, UnknownId
 from resolution.layers.memories import settle_memories
-from resolution.memories.disputes import settle_rivals
 from resolution.memories.service import change_by
+from resolution.models import Decision, DecisionChange
 
 MERGED_MAX = 20  # memories in one merge: more do not say the same
-SHOWN_MAX = 20  # merges into one memory
-IS_MERGE = Q(action=MemoryHistory.Action.MERGE, after__merged__isnull=False)  # the winner's row in the history
 
 
 @in_transaction
-def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, MemoryHistory]:
-    """Merge the memories. Returns the winner, which now has the evidence of all, and the row of its history that
-    ``separate`` takes. Raises UnknownId, InvalidDecision."""
+def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, Decision]:
+    """Merge the memories. Returns the winner, which now has the evidence of all, and the decision, which can be undone.
+    Raises UnknownId, InvalidDecision."""
     rows = {memory.pk: memory for memory in _lock(Q(pk__in={winner_id, *ids}))}
     if winner_id not in rows:
         raise UnknownId(f"there is no memory {winner_id}")
     if obstacle := find_obstacle([*rows.values()]):
         raise InvalidDecision(obstacle)
     winner = rows.pop(winner_id)
-    merging.merge(winner, [*rows.values()], change_by(actor, reason))
-    settle_memories([winner.pk, *rows])
-    return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
+    with recording(Decision.Kind.CONSOLIDATE, actor, reason, arguments={"memory": winner_id}) as decision:
+        merging.merge(winner, [*rows.values()], change_by(actor, reason))
+        settle_memories([winner.pk, *rows])
+    return winner, decision
 
 
 @in_transaction
@@ -42,37 +42,16 @@ def keep_apart(ids: Collection[int], actor: Actor, reason: str = "") -> None:
         store.keep_beside(one, other, change_by(actor, reason))
 
 
-@in_transaction
-def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
-    """Undo a merge and return the memories that hold again. Raises UnknownId, Outdated."""
-    merge = MemoryHistory.objects.filter(IS_MERGE, pk=merge_id).first()
-    if merge is None:
-        raise UnknownId(f"there is no merge {merge_id}")
-    rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
-    winner, by = rows[merge.memory_id], change_by(actor, reason)
-    standing = dict(find_standing(winner)).get(merge, ())
-    again = merging.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
-    if not again:
-        raise Outdated("these memories were separated before, or have become something else since")
-    for memory in again:
-        settle_rivals(memory, by, is_change=False)
-    return again
-
-
-def find_standing(winner: Memory) -> list[tuple[MemoryHistory, set[int]]]:
-    """Return the newest merges into a memory that have not been undone, each with its losers."""
-    left = set(winner.merged.values_list("pk", flat=True))
-    found: list[tuple[MemoryHistory, set[int]]] = []
-    merges = winner.history.filter(IS_MERGE).order_by("-id")[:SHOWN_MAX] if left else ()
-    for merge in merges:  # a memory that was separated and merged again belongs to the newer merge
-        if losers := left & set(merged_by(merge)):
-            found.append((merge, losers))
-            left -= losers
+def find_standing(winner: Memory) -> dict[Decision, list[Memory]]:
+    """Return the merges into a memory that have not been undone, newest first, each with its losers."""
+    left = {loser.pk: loser for loser in winner.merged.defer("lexemes")}
+    rows = DecisionChange.objects.filter(table_name=Memory._meta.db_table, key__in=left, decision__undone_by=None)
+    rows = rows.filter(after__merged_into_id=winner.pk).exclude(before__merged_into_id=winner.pk)
+    found: dict[Decision, list[Memory]] = {}
+    for row in rows.select_related("decision").order_by("-pk"):
+        if (loser := left.pop(row.key, None)) is not None:
+            found.setdefault(row.decision, []).append(loser)
     return found
-
-
-def merged_by(merge: MemoryHistory) -> list[int]:
-    return list((merge.after or {})["merged"])
 
 
 def find_obstacle(memories: Sequence[Memory]) -> str:

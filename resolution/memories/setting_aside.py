@@ -50,6 +50,8 @@ DELETED: Final = "(deleted)"
 CLEAR: Final = (
     "UPDATE edge_history SET reason = %(mark)s WHERE actor = %(agent)s AND reason = ANY(%(said)s)",
     "UPDATE resolution_queue SET evidence = '' WHERE agent = %(agent)s AND evidence = ANY(%(said)s)",
+    "UPDATE decision_change SET before = NULL, after = NULL, is_forgotten = true WHERE table_name = 'edge_candidate'"
+    " AND (before ->> 'evidence' = ANY(%(said)s) OR after ->> 'evidence' = ANY(%(said)s))",
 )
 
 

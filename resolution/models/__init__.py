@@ -2,11 +2,11 @@
 
 from resolution.models.candidates import Candidate
 from resolution.models.conflicts import Claim, CollisionType, Conflict, ConflictMember
-from resolution.models.decisions import DecidedTriple, Decision, Run
+from resolution.models.decisions import DecidedTriple, Decision, DecisionChange, Run
 from resolution.models.layers import LayerSlot
 from resolution.models.quotas import AgentHour
 
 __all__ = [
     "AgentHour", "Candidate", "Claim", "CollisionType", "Conflict", "ConflictMember", "DecidedTriple", "Decision",
-    "LayerSlot", "Run",
+    "DecisionChange", "LayerSlot", "Run",
 ]  # fmt: skip

@@ -37,7 +37,7 @@ class Run(models.Model):
 
     # Runs that may be in progress at the same time as a run of the resolver.
     BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT, Trigger.UPGRADE)
-    # Runs that change memories: their undo puts these back.
+    # Runs that change memories.
     OF_MEMORIES = (Trigger.CONSOLIDATE, Trigger.UPGRADE)
     # Runs that are not the resolver's.
     OTHERS = (Trigger.QUARANTINE, Trigger.MERGE, *BESIDE)
@@ -78,8 +78,7 @@ class Run(models.Model):
 
 @one_of("kind", "source")
 class Decision(models.Model):
-    """A decision about a conflict, with its surroundings before and after. Append-only: an undo is a decision of its
-    own."""
+    """A decision about a conflict, or a change that a job made. Append-only: an undo is a decision of its own."""
 
     class Kind(models.TextChoices):
         DECOMPOSE = "decompose", "dimension decomposed"
@@ -92,16 +91,19 @@ class Decision(models.Model):
         SUPERSEDE = "supersede", "the others replaced"
         ACCEPT = "accept", "left as it is"
         ANSWER = "answer", "question answered"
+        CONSOLIDATE = "consolidate", "memories changed"
         UNDO = "undo", "decision undone"
 
-    # NAMES are the relations that __str__ needs. SNAPSHOTS may be large, so lists defer them.
+    # The relations that __str__ needs.
     NAMES = ("claim__concept", "claim__dim", "claim__existing_parent", "claim__incoming_parent")
-    SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
+
+    # What no person decided one by one.
+    IN_BULK = (Kind.QUARANTINE, Kind.CONSOLIDATE)
 
     kind = models.CharField(max_length=12, choices=Kind)
     claim = models.ForeignKey(
         Claim, models.PROTECT, null=True, related_name="decisions", db_index=False,
-        help_text="What it is about; nothing for what is about a concept: a quarantine, a merge.",
+        help_text="What it is about; nothing for what is about a concept or memories: a quarantine, a merge.",
     )  # fmt: skip
     conflict = models.ForeignKey(
         Conflict, models.PROTECT, null=True, related_name="decisions",
@@ -113,8 +115,6 @@ class Decision(models.Model):
     source = models.CharField(max_length=16, choices=Source)
     reason = models.TextField(blank=True, default="", db_default="")
     arguments = models.JSONField(default=dict)
-    before = models.JSONField()
-    after = models.JSONField()
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -126,10 +126,10 @@ class Decision(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(kind="undo")
-                | Q(kind__in=["quarantine", "merge", "delete"], claim=None, conflict=None)
-                | ~Q(kind__in=["quarantine", "merge", "delete", "supersede", "accept", "answer"])
+                | Q(kind__in=["quarantine", "merge", "delete", "consolidate"], claim=None, conflict=None)
+                | ~Q(kind__in=["quarantine", "merge", "delete", "consolidate", "supersede", "accept", "answer"])
                 & Q(claim__isnull=False, conflict=None)
-                | ~Q(kind__in=["quarantine", "merge", "delete", "decompose", "update", "relocate"])
+                | ~Q(kind__in=["quarantine", "merge", "delete", "consolidate", "decompose", "update", "relocate"])
                 & Q(claim=None, conflict__isnull=False),
                 name="decision_is_about_something",
             ),
@@ -147,6 +147,26 @@ class Decision(models.Model):
         """Return the kind and id of the members that a decision about a whole conflict names."""
         named = [self.arguments.get("winner"), *self.arguments.get("superseded", ()), *self.arguments.get("others", ())]
         return [(one["kind"], one["id"]) for one in named if one]
+
+
+class DecisionChange(models.Model):
+    """A row that a decision changed, by the names of its columns, written by a trigger. Append-only; if what the row
+    said is forgotten, ``before`` and ``after`` are emptied."""
+
+    decision = models.ForeignKey(Decision, models.PROTECT, related_name="changes")
+    table_name = models.CharField(max_length=32)
+    key = models.BigIntegerField()
+    before = models.JSONField(null=True, help_text="Null if the row did not exist.")
+    after = models.JSONField(null=True, help_text="Null if the row no longer exists.")
+    is_forgotten = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        db_table = "decision_change"
+        default_permissions = ()
+        indexes = [models.Index(fields=["table_name", "key"], name="decision_change_of_a_row")]
+
+    def __str__(self) -> str:
+        return f"{self.table_name} {self.key} by decision {self.decision_id}"
 
 
 @one_of("kind")

@@ -41,7 +41,7 @@ def find_supersessions() -> QuerySet[Decision]:
     of_members = Q(conflict__isnull=False) & ~Q(arguments__superseded=[]) & Q(arguments__has_key="superseded")
     of_claims = Q(kind=Decision.Kind.UPDATE) & ~Q(claim__collision_type=CollisionType.RETRACTION)
     rows = Decision.objects.filter(of_members | of_claims).select_related(*Decision.NAMES, "conflict", "undone_by")
-    return rows.defer(*Decision.SNAPSHOTS).order_by("-id")
+    return rows.order_by("-id")
 
 
 def describe_supersession(decision: Decision) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
 def _decisions(claim: Claim) -> QuerySet[Decision]:
     """Return the decisions about the claim or its conflict, newest first."""
     about = Q(claim=claim) | Q(conflict=claim.conflict_id)
-    rows = Decision.objects.filter(about).select_related("undone_by").defer(*Decision.SNAPSHOTS)
+    rows = Decision.objects.filter(about).select_related("undone_by")
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 

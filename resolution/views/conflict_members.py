@@ -146,7 +146,7 @@ def read_conflict(conflict: Conflict) -> WholeConflict:
     """Return a conflict for its page: with the evidence for each member, their history, and the decisions."""
     rows = read_rows(list(conflict.members.select_related("conflicts_with")))
     about = Decision.objects.filter(Q(conflict=conflict) | Q(claim__conflict=conflict))
-    decisions = about.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("-id")
+    decisions = about.select_related(*Decision.NAMES, "undone_by").order_by("-id")
     decided = [
         DecisionInWords(row, describe_decision(row.kind, row.arguments, row.claim)) for row in decisions[:DECISIONS_MAX]
     ]

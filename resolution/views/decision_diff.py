@@ -1,21 +1,23 @@
-"""Describes in words what a decision changed, from the snapshots in its row."""
+"""Describes in words what a decision changed, from its log."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.db.models import Model
+
 from memory.graph.snapshots import Snapshot
-from memory.models import Memory, ProjectState, Soas
-from resolution.decisions.snapshots import read_key
-from resolution.models import Claim, Decision
+from memory.models import Alias, Dimension, Edge, Memory, ProjectState, Soas
+from resolution.change_log import RowChange, read_changes
+from resolution.models import Claim, DecidedTriple, Decision
 from resolution.views.phrases import in_words, percent
 
-# The parts of the snapshots whose keys are ids of words.
-PARTS: Final = ("edges", "dimensions", "conflicts", "triples", "aliases")
-# The fields of the snapshots that are ids of words.
-WORDS: Final = ("concept_id", "parent_id", "dim_id", "split_from_id", "moved_to_id", "existing_parent_id",
+SHOWN: Final[tuple[type[Model], ...]] = (ProjectState, Memory, Edge, Dimension, Claim, DecidedTriple, Alias)
+# The fields of rows that are ids of words.
+WORDS: Final = ("concept_id", "parent_id", "dim_id", "soas_id", "split_from_id", "moved_to_id", "existing_parent_id",
                 "blocking_concept_id")  # fmt: skip
+FORGOTTEN: Final = "(forgotten)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,77 +31,81 @@ class DiffLine:
 
 
 def changes(decision: Decision) -> list[DiffLine]:
-    """Return the changes: memories and project state, facts, dimensions, other conflicts, rulings, aliases. Runs a few
+    """Return the changes: project state and memories, facts, dimensions, other conflicts, rulings, aliases. Runs a few
     queries, however many changes there are."""
-    found = [
-        (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
-        for part in ("states", "memories", *PARTS)
-        for key in sorted(decision.before.get(part, {}).keys() | decision.after.get(part, {}).keys())
-    ]
-    ids = {number for part, key, *_ in found if part in PARTS and part != "conflicts" for number in read_key(key)}
-    snapshots = [snapshot for *_, was, now in found for snapshot in (was, now) if snapshot]
-    ids |= {snapshot[name] for snapshot in snapshots for name in WORDS if snapshot.get(name) is not None}
+    found = sorted(read_changes(decision.pk, SHOWN), key=lambda one: one.key)
+    rows = [row for one in found for row in (one.before, one.after) if row]
+    ids = {row[name] for row in rows for name in WORDS if row.get(name) is not None}
     words = defaultdict(lambda: "?", Soas.objects.filter(pk__in=ids).values_list("pk", "token"))  # some may be pruned
+    found = [*(one for one in found if one.model is not Edge), *_by_place(one for one in found if one.model is Edge)]
     # Claims are named by the conflicts that they are members of.
-    keys = [int(key) for part, key, *_ in found if part == "conflicts"]
-    remembered = _read_remembered([(part, int(key)) for part, key, *_ in found if part not in PARTS])
+    keys = [one.key for one in found if one.model is Claim]
     conflict_of = dict(Claim.objects.filter(pk__in=keys).values_list("pk", "conflict_id")) if keys else {}
-    return [
-        DiffLine(
-            remembered.get((part, key))
-            or (_name(part, key, words) if part != "conflicts" else f"conflict {conflict_of.get(int(key), '?')}"),
-            _describe(part, was, words),
-            _describe(part, now, words),
-            conflict_of.get(int(key)) if part == "conflicts" else None,
+    texts = _read_texts(found)
+    lines = []
+    for one in sorted(found, key=lambda one: SHOWN.index(one.model)):
+        conflict = conflict_of.get(one.key) if one.model is Claim else None
+        what = f"conflict {conflict or '?'}" if one.model is Claim else _name(one, words, texts)
+        was, now = (
+            FORGOTTEN if one.is_forgotten else _describe(one.model, row, words) for row in (one.before, one.after)
         )
-        for part, key, was, now in found
-    ]
+        lines.append(DiffLine(what, was, now, conflict))
+    return lines
 
 
-def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    models: dict[str, type[Memory] | type[ProjectState]] = {"memories": Memory, "states": ProjectState}
-    for part, model in models.items():
-        wanted = [key for of, key in keys if of == part]
+def _by_place(facts: Iterable[RowChange]) -> Iterator[RowChange]:
+    """Yield for each place the facts in it before and after."""
+    before: dict[tuple[int, ...], Snapshot] = {}
+    after: dict[tuple[int, ...], Snapshot] = {}
+    for one in facts:
+        for side, place, fact in zip((before, after), one.places, (one.before, one.after), strict=True):
+            if place is not None and fact is not None:
+                side[place] = fact
+    for place in sorted(before.keys() | after.keys()):
+        yield RowChange(Edge, 0, before.get(place), after.get(place))
+
+
+def _read_texts(changes: Sequence[RowChange]) -> dict[tuple[type[Model], int], str]:
+    found: dict[tuple[type[Model], int], str] = {}
+    for model in (Memory, ProjectState):
+        wanted = [one.key for one in changes if one.model is model]
         rows = model._default_manager.in_bulk(wanted) if wanted else {}
-        what = "memory" if model is Memory else "value"
-        found |= {(part, str(key)): f"{what} “{rows[key]}”" if key in rows else f"{what} {key}" for key in wanted}
+        found |= {(model, key): str(row) for key, row in rows.items()}
     return found
 
 
-def _name(part: str, key: str, words: Mapping[int, str]) -> str:
-    names = [words[number] for number in read_key(key)]
-    match part:
-        case "edges":
-            return f"{names[0]} [{names[1]}]"
-        case "dimensions" | "aliases":
-            return f"{'dimension' if part == 'dimensions' else 'name'} {names[0]}"
-        case _:
-            concept, dim, parent = names
-            return f"the statement “{concept} IN {parent} [{dim}]”"
+def _name(change: RowChange, words: Mapping[int, str], texts: Mapping[tuple[type[Model], int], str]) -> str:
+    row = change.was or change.left
+    if change.model in (Memory, ProjectState):
+        what = "memory" if change.model is Memory else "value"
+        text = texts.get((change.model, change.key))
+        return f"{what} “{text}”" if text is not None else f"{what} {change.key}"
+    if change.model in (Dimension, Alias):
+        return f"{'dimension' if change.model is Dimension else 'name'} {words[row['soas_id']]}"
+    concept, dim = words[row["concept_id"]], words[row["dim_id"]]
+    if change.model is Edge:
+        return f"{concept} [{dim}]"
+    return f"the statement “{concept} IN {words[row['parent_id']]} [{dim}]”"
 
 
-def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
+def _describe(model: type[Model], snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
     if snapshot is None:
-        return {"edges": "nothing", "triples": "not decided about", "aliases": "a word of its own"}.get(
-            part, "not there"
-        )
-    match part:
-        case "states":
+        nothing = {Edge: "nothing", DecidedTriple: "not decided about", Alias: "a word of its own"}
+        return nothing.get(model, "not there")
+    match model._meta.db_table:
+        case "project_state":
             return ProjectState.Status(snapshot["status"]).label
-        case "memories":
+        case "memory":
             is_disputed = ", disputed" if snapshot["is_disputed"] else ""
             return f"{Memory.Status(snapshot['status']).label}, {percent(snapshot['confidence'])}{is_disputed}"
-        case "edges" if snapshot["concept_id"] == snapshot["parent_id"]:
-            return "the dimension's root"
-        case "edges":
+        case "urd":
             return f"{in_words(snapshot, words)}, {percent(snapshot['confidence'])}"
-        case "dimensions":
+        case "dimension":
             text, other = "for kinds" if snapshot["is_isa"] else "for places", snapshot["split_from_id"]
             return f"{text}, split from {words[other]}" if other else text
-        case "aliases":
+        case "alias":
             return f"an alias of {words[snapshot['concept_id']]}"
-        case "conflicts":
+        case "resolution_queue":
             text, other = snapshot["status"], snapshot["existing_parent_id"] or snapshot["blocking_concept_id"]
             return f"{text}, against {words[other]}" if other else text
         case _:

@@ -204,6 +204,7 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
             "quarantine": f"Put {doubted} among the candidates",
             "merge": f"Renamed {about} to {into}" if names.get("is_rename") else f"Merged {about} into {into}",
             "delete": f"Deleted the dimension {about}",
+            "consolidate": f"Changed {doubted}",
         }.get(kind, "Undid a decision")
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"

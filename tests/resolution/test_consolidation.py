@@ -13,12 +13,14 @@ from memory.memories import store
 from memory.memories.scope import Scope, Speaker
 from memory.memories.slots import find_slots
 from memory.memories.store import Change, Draft
-from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
+from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage, Source
 from memory.search.vectors import queue, schema
+from resolution.actors import Actor
+from resolution.change_log import recording
 from resolution.consolidation import night
-from resolution.consolidation.undoing import undo_consolidation
+from resolution.decisions.undo import undo_run
 from resolution.layers.memories import open_between
-from resolution.models import Conflict, Run
+from resolution.models import Conflict, Decision, Run
 from tests.arrange import OPERATOR
 from tests.memory.memories.said import ANN, said
 
@@ -109,9 +111,9 @@ def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     assert reasons[winner.pk] == f"the same in other forms: memories {winner.pk}, {winner.merged.get().pk}"
     assert reasons[faded.pk] == "18% sure by now, and nobody has said it"
 
-    assert undo_consolidation(done, OPERATOR).undone == 3
+    assert len(undo_run(done.pk, OPERATOR).undone) == 2
     assert picture() == before
-    assert undo_consolidation(done, OPERATOR).undone == 0
+    assert undo_run(done.pk, OPERATOR).undone == []
     assert run().counts == {}  # what was put back stays
 
 
@@ -141,7 +143,7 @@ def test_by_their_meaning_memories_are_supported_merged_and_disputed(vectors: No
     assert set(Memory.objects.filter(is_disputed=True)) == {of_project, against}
     assert (done.counts["merged"], done.counts["disputed"], done.note) == (1, 1, "")
 
-    assert undo_consolidation(done, OPERATOR).refused == []
+    assert undo_run(done.pk, OPERATOR).refused == []
     assert picture() == before
 
 
@@ -188,9 +190,10 @@ def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> No
 
     against = state("The broker is NATS.")
 
-    report = undo_consolidation(done, OPERATOR)
+    report = undo_run(done.pk, OPERATOR)
 
-    assert (report.undone, report.refused) == (1, [faded])
+    assert len(report.undone) == 1
+    assert [why for _, why in report.refused] == [f"“{faded}” has changed since: it is taken back."]
     assert dict(Memory.objects.values_list("pk", "status")) == {
         faded.pk: "invalid", other.pk: "active", against.pk: "active",
     }  # fmt: skip
@@ -208,7 +211,7 @@ def test_the_command_shows_runs_and_takes_back() -> None:
     assert "Deprecate: The kettle is in room 5. (18% sure by now" in call("--dry-run")
     assert not Run.objects.exists()
     assert "1 memory: 1 too uncertain by now." in call()
-    assert "1 memory put back." in call(f"--undo={Run.objects.get().pk}")
+    assert "1 decision undone." in call(f"--undo={Run.objects.get().pk}")
     assert MemoryHistory.objects.filter(run=Run.objects.get().pk).count() == 2
 
 
@@ -223,11 +226,12 @@ def test_undoing_a_night_leaves_open_what_rules_had_found_before_it() -> None:
     store.dispute(one, other, Change("ann", Channel.USER, NOW))
     open_between(one, [other])
     done = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="", status=Run.Status.DONE)
-    store.dispute(other, third, Change("festinger", Channel.OPERATOR, NOW, run=done.pk))
-    open_between(third, [other], Conflict.Tier.MODEL)
+    with recording(Decision.Kind.CONSOLIDATE, Actor("festinger", Source.FESTINGER, done), ""):
+        store.dispute(other, third, Change("festinger", Channel.OPERATOR, NOW, run=done.pk))
+        open_between(third, [other], Conflict.Tier.MODEL)
     assert Conflict.objects.get().members.count() == 3
 
-    undo_consolidation(done, OPERATOR)
+    assert undo_run(done.pk, OPERATOR).refused == []
 
     assert Conflict.objects.get().status == "open"
     assert {one, other} <= set(Memory.objects.filter(is_disputed=True))

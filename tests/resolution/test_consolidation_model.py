@@ -13,7 +13,7 @@ from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory, MemoryLineage
 from memory.search.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, night
-from resolution.consolidation.undoing import undo_consolidation
+from resolution.decisions.undo import undo_run
 from resolution.memories import merging, service
 from resolution.models import Conflict
 from tests.arrange import OPERATOR, configure
@@ -109,7 +109,7 @@ def test_it_decides_all_pairs_in_one_call_and_all_of_it_is_undone(model: LlmServ
 
     assert Conflict.objects.get().tier == "model"
 
-    assert undo_consolidation(done, OPERATOR).refused == []
+    assert undo_run(done.pk, OPERATOR).refused == []
     assert picture() == before
     assert Conflict.objects.get().status != "open"
 
@@ -215,7 +215,7 @@ def test_it_concludes_memories_from_related_messages_and_they_are_undone(model: 
     assert run().counts == {}
     assert len(model.asked) == 1
 
-    undo_consolidation(done, OPERATOR)
+    undo_run(done.pk, OPERATOR)
     made.refresh_from_db()
     assert made.status == "invalid"
     hear("The staging cluster at Hetzner got a fourth node.")

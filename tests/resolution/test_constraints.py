@@ -35,10 +35,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
     "layer_slot": {"kind": "memory", "object_id": 7, "words": "number phon", "version": 1},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
-    "decision": {
-        "kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}",
-        "before": "{}", "after": "{}",
-    },
+    "decision": {"kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}"},
     "decided_triple": {"concept_id": A, "dim_id": D, "parent_id": B, "kind": "dismissed", "agents": ["dobby"]},
 }  # fmt: skip
 ASKED = {"is_asked": True}
@@ -90,6 +87,7 @@ BAD_ROWS = [
     BadRow("decision_is_append_only", "decision", statement="UPDATE decision SET actor = 'winky'"),
     BadRow("decision_is_append_only", "decision", statement="DELETE FROM decision"),
     BadRow("decision_is_append_only", "decision", statement="TRUNCATE decision CASCADE", first=AT_ONCE),
+    BadRow("decision_change_is_append_only", "decision_change", statement="TRUNCATE decision_change", first=AT_ONCE),
     BadRow("decided_triple_kind_is_known", "decided_triple", {"kind": "lost"}),
     BadRow("decided_triple_is_decided_once", "decided_triple", {"kind": "retired"}, beside={}),
 ]

@@ -595,19 +595,17 @@ def test_what_people_have_let_stand_is_not_asked_again_until_it_says_something_e
     second = tell("I prefer merge commits.", minutes=1)
     assert second.memory is not None
     conflict = Conflict.objects.get()
-    decision = Decision.objects.create(
-        kind="dismiss", conflict=conflict, actor="a", source="operator", before={}, after={}
-    )
+    decision = Decision.objects.create(kind="dismiss", conflict=conflict, actor="a", source="operator")
     Conflict.objects.update(status="dismissed")
 
     again = tell("I prefer merge commits.", minutes=2)
 
     assert (again.conflict_id, again.disputed) == (None, [])
     assert not Memory.objects.filter(is_disputed=True).exists()
-    Decision.objects.create(kind="undo", undoes=decision, actor="a", source="operator", before={}, after={})
+    Decision.objects.create(kind="undo", undoes=decision, actor="a", source="operator")
     assert tell("I prefer merge commits.", minutes=3).conflict_id is not None
     Conflict.objects.filter(status="open").update(status="dismissed")
-    Decision.objects.create(kind="accept", conflict=conflict, actor="a", source="operator", before={}, after={})
+    Decision.objects.create(kind="accept", conflict=conflict, actor="a", source="operator")
     edited = service.edit(second.memory.pk, OPERATOR, text="The user uses merge commits.", category="preference")
     assert edited.conflict_id is not None
 

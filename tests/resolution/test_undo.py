@@ -9,6 +9,7 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
+from resolution.change_log import read_changes
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
@@ -114,12 +115,10 @@ def test_an_undoing_is_a_decision_of_its_own(claim: Claim) -> None:
 
     assert (done.kind, done.undoes, done.claim) == ("undo", decision, claim)
     assert (done.actor, done.source, done.reason) == ("ron", "operator", "too early")
-    assert done.before["edges"] == decision.after["edges"]
-    # What is put back has a new key.
-    put_back, was = (
-        [edge | {"edge_id": 0} for edge in side["edges"].values()] for side in (done.after, decision.before)
+    made, taken_out = (
+        {one.key: (one.before, one.after) for one in read_changes(each.pk, [Edge])} for each in (decision, done)
     )
-    assert put_back == was
+    assert taken_out == {key: (after, before) for key, (before, after) in made.items()}
 
 
 def test_an_undoing_is_in_the_history_of_its_edges(claim: Claim) -> None:

@@ -13,7 +13,7 @@ from memory.memories.store import Change, Draft
 from memory.models import Edge, Episode, Memory, Source
 from resolution.actors import Actor
 from resolution.consolidation import upgrading
-from resolution.consolidation.undoing import undo_consolidation
+from resolution.decisions.undo import undo_run
 from resolution.layers.memories import dispute
 from resolution.memories import service
 from resolution.models import Conflict, Run
@@ -66,8 +66,8 @@ def test_memories_of_prose_become_candidates_in_their_own_words_and_come_back_by
     assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"memories": 3}, 3, 3)
     assert upgrading.carry_out() is None
 
-    report = undo_consolidation(run, OPERATOR)
-    assert (report.undone, report.refused) == (3, [])
+    report = undo_run(run.pk, OPERATOR)
+    assert (len(report.undone), report.refused) == (3, [])
     assert as_now(memory) == ("active", "The user uses Helix.")
     assert memory.slot == "helix"
 
@@ -124,7 +124,7 @@ def test_conflicts_with_one_current_member_left_close_and_open_again_by_undo(run
     assert not other.is_disputed
     assert as_now(memory)[0] == "candidate"
 
-    undo_consolidation(run, OPERATOR)
+    undo_run(run.pk, OPERATOR)
     assert list(Conflict.objects.filter(status="open").values_list("members__object_id", flat=True).order_by("pk"))
     assert Memory.objects.filter(is_disputed=True, status="active").count() == 2
 

@@ -259,10 +259,8 @@ def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> No
                 question="Is it so?",
                 status="resolved",
             )
-            decision = Decision.objects.create(
-                kind=kind, conflict=conflict, actor="anna", source="operator", before={}, after={}
-            )
-    Decision.objects.create(kind="undo", undoes=decision, actor="anna", source="operator", before={}, after={})
+            decision = Decision.objects.create(kind=kind, conflict=conflict, actor="anna", source="operator")
+    Decision.objects.create(kind="undo", undoes=decision, actor="anna", source="operator")
     Run.objects.create(
         trigger="detect", mode="", status="done", counts={"asked_reversal": 1, "lines": 12}, conflicts_seen=1
     )
@@ -272,9 +270,7 @@ def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> No
     assert "Found by there and back 3 answered, 1 dismissed: right in 75 %" in shown
     assert "Found by a language model 2 answered, 2 dismissed: right in 50 %" in shown
     assert "too often wrong" not in shown  # four decisions tell nothing yet
-    conflict.decisions.model.objects.create(
-        kind="dismiss", conflict=conflict, actor="anna", source="operator", before={}, after={}
-    )
+    conflict.decisions.model.objects.create(kind="dismiss", conflict=conflict, actor="anna", source="operator")
     assert page(operator, reverse("admin:proxy_home_precision")).count("too often wrong") == 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory.models import Memory, MemoryLineage, Project
+from memory.models import Edge, Memory, MemoryLineage, Project
 from memory.running import bootstrap
 from resolution.models import Conflict, Decision
 from tests.arrange import contest, dispute, facts, prefer, remember, settle, stand
@@ -111,7 +111,8 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
     assert "mount isa peek material" in facts()
     conflict.refresh_from_db()
     assert conflict.status == "open"
-    assert conflict.members.get(kind="edge").object_id != edge.object_id
+    assert conflict.members.get(kind="edge") == edge
+    assert edge.object_id in Edge.objects.values_list("pk", flat=True)
     decision = Decision.objects.get(kind="supersede")
     page = text(operator.get(f"/admin/resolution/decision/{decision.pk}/change/"))
     assert "Holds decision.mount_material = GF-PTFE" in page

@@ -29,7 +29,10 @@ QUERIES: Final = {
         SELECT c.token, d.token, p.token, kind, agents FROM decided_triple t
         JOIN soas c ON c.id = t.concept_id JOIN soas d ON d.id = t.dim_id JOIN soas p ON p.id = t.parent_id
     """,
-    "decisions": "SELECT id, kind, conflict_id, claim_id, run_id, undoes_id, actor, reason FROM decision",
+    "decisions": """
+        SELECT id, kind, conflict_id, claim_id, run_id, undoes_id, actor, reason FROM decision
+        WHERE kind <> 'consolidate'
+    """,
     "dimensions": "SELECT token, is_isa, on_collision, question FROM dimension JOIN soas USING (id)",
     "episodes": """
         SELECT agent, person, slug, role, text, set_aside_at IS NOT NULL, hidden_by_id

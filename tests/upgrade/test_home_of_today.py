@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
+import psycopg
 import pytest
 
 from festinger_site import home as homes
@@ -41,6 +42,8 @@ ALLOWED: Final[dict[str, str]] = {
     "rows of detective_mark": "Narrative detective: it reads what has changed since its last run.",
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
+    "rows of decision": "Upgrade: the same, as decisions of the run",
+    "rows of decision_change": "Undo: a row trigger on all tables logs to decision_change.",
 }
 # Settings that an upgrade adds, or gives another value that stands for the same.
 SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
@@ -65,6 +68,7 @@ KEPT: Final = (
     "agents", "aliases", "decided", "decisions", "dimensions", "episodes", "facts", "models", "muted", "project_state",
     "projects", "schedules", "settings", "users", "webhooks",
 )  # fmt: skip
+MERGED_AT_NIGHT: Final = "The team decided to use Kafka for the event bus."
 MEMORY_TEXT, MEMORY_STATUS = 4, 5  # of its row in RECORDED
 PROCESSED_S: Final = 120.0
 
@@ -164,6 +168,26 @@ def test_after_all_tasks_have_run_what_was_stored_is_still_there(upgraded: Upgra
     candidates = {memory[MEMORY_TEXT] for memory in found["memories"] if memory[MEMORY_STATUS] == "candidate"}
     assert set(REWRITTEN.values()) <= candidates
     assert {conflict[0] for conflict in RECORDED["conflicts"]} <= {conflict[0] for conflict in found["conflicts"]}
+
+
+def test_decisions_of_before_are_undone_newest_first(upgraded: Upgraded) -> None:
+    with psycopg.connect(upgraded.url) as connection:
+        merges = connection.execute("SELECT id FROM decision WHERE kind = 'consolidate' AND run_id IS NULL").fetchall()
+    assert len(merges) == 1
+    undone = {row[5] for row in RECORDED["decisions"]}
+    left = [row for row in RECORDED["decisions"] if row[1] != "undo" and row[0] not in undone]
+    assert {row[1] for row in left} >= {"update", "decompose", "relocate", "supersede"}
+    headers = {"Authorization": f"Bearer {RECORDED['tokens']['carla']}"}
+    refused = {}
+    for decision, kind, *_ in [(*merges[0], "merge of memories"), *sorted(left, reverse=True)]:
+        url = f"http://127.0.0.1:{upgraded.run.port}/decisions/{decision}/undo"
+        answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=30)
+        if answer.status_code != 200:
+            refused[kind] = answer.json()["error"]
+
+    assert refused == {}
+    now = {memory[MEMORY_TEXT]: memory[MEMORY_STATUS] for memory in upgraded.read()["memories"]}
+    assert now[MERGED_AT_NIGHT] == "active"
 
 
 def texts(contents: Contents) -> set[str]:

@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -17,12 +17,14 @@ from memory.admin.base import Page, address, limit_selection
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
-from memory.models import Memory, MemoryHistory, Project
+from memory.models import Memory, Project
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
+from resolution.decisions import undo
 from resolution.errors import DecisionError
 from resolution.memories import merging, moving, service
+from resolution.models import Decision
 
 REASON_MAX: Final = 500  # characters
 TOLD_MAX: Final = 3  # reasons shown for skipped rows
@@ -60,9 +62,9 @@ def describe_acts(memory: Memory) -> dict[str, Any]:
     """Return the context for the actions on a memory's page."""
     winner = memory.merged_into or memory
     merges = [
-        (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
-        for merge, losers in merging.find_standing(winner)
-        if winner == memory or memory.pk in losers
+        (merge, losers)
+        for merge, losers in merging.find_standing(winner).items()
+        if winner == memory or memory in losers
     ]
     # Restoring a single loser of a merge would leave its evidence with the winner, too.
     acts = {name: act for name, act in ACTS.items() if memory.status in act.statuses}
@@ -121,14 +123,14 @@ def act_on_one(request: HttpRequest, memory_id: int) -> HttpResponse:
 @require_POST
 @changing
 def separate(request: HttpRequest) -> HttpResponse:
-    merge = whole_number(request.POST.get("merge", "")) or 0
-    row = MemoryHistory.objects.filter(pk=merge).first()
+    key = whole_number(request.POST.get("merge", "")) or 0
+    merge = get_object_or_404(Decision, pk=key, kind=Decision.Kind.CONSOLIDATE)
     try:
-        again = merging.separate(merge, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
-        messages.success(request, f"Undone: {format_count(len(again), 'memory', 'memories')} of its own again.")
+        undo.undo(merge.pk, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
+        messages.success(request, "Undone: they are memories of their own again.")
     except DecisionError as mistake:
-        messages.warning(request, f"Nothing was changed: {mistake}.")
-    return redirect(address(Memory, row.memory_id) if row is not None else "admin:memory_memory_changelist")
+        messages.warning(request, f"Nothing was changed: {mistake}")
+    return redirect(address(Memory, merge.arguments["memory"]))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -167,9 +169,9 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
         messages.success(request, "Kept apart. No model is asked about them again until one is edited.")
         return redirect("admin:memory_memory_changelist")
     winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
-    told = f"{format_count(len(merging.merged_by(merge)), 'memory', 'memories')} merged into this one."
-    undo = reverse("admin:memory_memory_separate")
-    messages.success(request, with_button(request, told, "Undo", undo, merge=str(merge.pk)))
+    told = f"{format_count(len(merging.find_standing(winner)[merge]), 'memory', 'memories')} merged into this one."
+    separating = reverse("admin:memory_memory_separate")
+    messages.success(request, with_button(request, told, "Undo", separating, merge=str(merge.pk)))
     return redirect(address(Memory, winner.pk))
 
 

@@ -11,7 +11,7 @@ from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.consolidation import night
-from resolution.consolidation.undoing import undo_consolidation
+from resolution.decisions import undo as undoing
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Run
 from resolution.views.phrases import describe_counts
@@ -56,9 +56,9 @@ class Command(BaseCommand):
         run = Run.objects.filter(pk=run_id, trigger__in=Run.OF_MEMORIES).first()
         if run is None or run.status == Run.Status.RUNNING:
             raise CommandError(f"Run {run_id} is no run over memories that has ended.")
-        report = undo_consolidation(run, Actor(user() or "operator", Source.OPERATOR))
-        for memory in report.refused:
-            self.stdout.write(self.style.WARNING(f"{memory.pk} is {memory.status} by now: {memory}"))
-        self.stdout.write(f"{format_count(report.undone, 'memory', 'memories')} put back.")
+        report = undoing.undo_run(run.pk, Actor(user() or "operator", Source.OPERATOR))
+        for decision, why in report.refused:
+            self.stdout.write(self.style.WARNING(f"{decision}: {why}"))
+        self.stdout.write(f"{format_count(len(report.undone), 'decision')} undone.")
         if report.refused:
             sys.exit(1)
