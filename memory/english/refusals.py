@@ -1,6 +1,8 @@
 """Says why a text does not teach what a reader might take for a statement in it."""
 
+import re
 from collections.abc import Collection
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from memory.english.doubt import Modality
@@ -13,6 +15,12 @@ from memory.english.statements import CueMatch, find_cues
 SENTENCE_MAX: Final = 300  # characters that are shown
 # Commas and `are` are mostly no statements at all: nobody asks why.
 _UNTELLING: Final = (APPOSITION, SEVERAL_ARE, CALLED, MOVED)
+# `might be a` is no cue.
+_WEAKENED: Final = re.compile(
+    r"\b(?:(?:might|may|could|should|would|will|must|(?:seems?|appears?|ought) to) (?:\w+ )?be"
+    r"|is (?:perhaps|maybe|possibly|probably)) (?:an?|the|our)\b",
+    re.IGNORECASE,
+)
 
 
 class Refusal(NamedTuple):
@@ -25,31 +33,35 @@ def find_refusals(text: str, matches: Collection[CueMatch], limit: int = 20) -> 
     found."""
     prose, found = mask(text), dict[str, str]()
     output = OutputFinder(prose)
-    for cue in find_forms(text):
-        if cue.form in _UNTELLING or any(match.start <= cue.start <= match.end for match in matches):
+    cues: list[tuple[int, int, Cue | None]] = [(one.start(), one.end(), None) for one in _WEAKENED.finditer(text)]
+    cues += [(cue.start, cue.end, cue) for cue in find_forms(text) if cue.form not in _UNTELLING]
+    for at, stop, cue in sorted(cues, key=itemgetter(0)):
+        if any(match.start <= at <= match.end for match in matches):
             continue
-        line = prose.rfind("\n", 0, cue.start) + 1
+        line = prose.rfind("\n", 0, at) + 1
         written = prose[line:].split("\n", 1)[0]
-        within = SentenceFinder(written).sentence_at(cue.start - line)
+        within = SentenceFinder(written).sentence_at(at - line)
         start, end = line + within.start, line + within.end
-        if MASK in prose[cue.start : cue.end + 1]:
+        if MASK in prose[at : stop + 1]:
             why = "it is code, a link, or what was recalled"
         elif output.is_output(line, line + len(written)):
             why = "a program printed it, or it stands below such a line"
         elif within.is_question:
             why = "it is a question"
+        elif cue is None:
+            why = "it is only thought possible, a wish or a plan"
         else:
             why = _explain(prose[start:end], cue.shift(-start))
-        found.setdefault(_cut(text, cue, matches, start, end)[:SENTENCE_MAX], why)
+        found.setdefault(_cut(text, at, matches, start, end)[:SENTENCE_MAX], why)
         if len(found) == limit:
             break
     return [Refusal(*one) for one in found.items()]
 
 
-def _cut(text: str, cue: Cue, matches: Collection[CueMatch], start: int, end: int) -> str:
+def _cut(text: str, at: int, matches: Collection[CueMatch], start: int, end: int) -> str:
     """Return the sentence; if it states something as well, the part without that."""
-    first = max((match.end for match in matches if start < match.end <= cue.start), default=start)
-    last = min((match.start for match in matches if cue.start < match.start < end), default=end)
+    first = max((match.end for match in matches if start < match.end <= at), default=start)
+    last = min((match.start for match in matches if at < match.start < end), default=end)
     return f"{'… ' * (first > start)}{text[first:last].strip(' ,;')}{' …' * (last < end)}"
 
 

@@ -5,7 +5,7 @@ A message counts once. It is identified by the digests of its conversation's ope
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from typing import Final, NamedTuple
@@ -161,7 +161,7 @@ class Encounters:
         for message in found.messages:
             if message.is_first and self._seen.get(message.heard.key) != message.seen_at:
                 continue  # another prompt with it was noted since
-            heard = replace(message.heard, at=self._clock.date(len(message.heard.text), found.now))
+            heard = message.heard._replace(at=self._clock.date(len(message.heard.text), found.now))
             if heard.text.strip():
                 self.add(heard)
             if heard.scope is not None:

@@ -2,9 +2,8 @@
 from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -25,8 +24,7 @@ NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a waiting message, besides its text
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
+class NewMessage(NamedTuple):
     """A message from which nobody has learned.
 
     - ``key``: 32 bytes, the digest of the conversation's opening, then that of the message.
@@ -94,8 +92,7 @@ class NewMessage:
             agent, person = scope.speaker
             speaker = Speaker(make_storable(agent[:AGENT_MAX]), make_storable(person[:PERSON_MAX]))
             scope = scope._replace(speaker=speaker)
-        return replace(
-            self,
+        return self._replace(
             agent=make_storable(self.agent[:AGENT_MAX]),
             scope=scope,
             role=make_storable(self.role[:ROLE_MAX]),
@@ -148,11 +145,11 @@ class NewMessage:
         return message.read_by(cache)
 
     def read_by(self, cache: Cache) -> "NewMessage":
-        return replace(self, read=read_all(cache, self.role, self.text))
+        return self._replace(read=read_all(cache, self.role, self.text))
 
     def to_line(self) -> bytes:
         """Encode a masked message as a line of a journal, without its end."""
-        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "read"}
+        told = {name: value for name, value in self._asdict().items() if name != "read"}
         # orjson does not write named tuples, such as the scope.
         return orjson.dumps(told | {"key": self.key.hex(), "place": self.place.hex()}, default=tuple)
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from proxy.formats import FORMATS
 from tests.conformance.tap import Answer, Tap
 from tests.standin import Recorded, StandIn
 
 OFF = {"X-Festinger": "off"}
-PROMPTS = ("/api/chat", "/api/generate", "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
+PROMPTS = tuple(FORMATS)
 # What each hop computes for itself: RFC 9110 section 7.6.1, and the framing of bodies.
 OF_A_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "te", "trailer", "upgrade"}
 OF_THE_PROXY = {"host", "accept-encoding", "via", "expect"}

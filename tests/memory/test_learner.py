@@ -311,7 +311,7 @@ def test_a_bad_message_is_put_off_five_times_and_set_aside_while_the_others_are_
 
 
 def test_the_log_names_the_requests_that_were_learned_from(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
-    asyncio.run(put(dsn, [replace(message, request="trace-7") for message in say("zorblat 1", "zorblat 2")]))
+    asyncio.run(put(dsn, [message._replace(request="trace-7") for message in say("zorblat 1", "zorblat 2")]))
 
     with caplog.at_level(logging.INFO, "memory.learning.learner"):
         assert asyncio.run(learn(dsn)) == 2

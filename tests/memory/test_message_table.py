@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,7 +28,7 @@ AT = 1_700_000_000.0
 def heard(said: str = SAID, role: str = "user", **changes: Any) -> NewMessage:
     """For Alice, in the one conversation."""
     message = NewMessage(digest_of("opening", 16) + digest_of(role + said, 16), "dobby", ALICE, role, said, AT)
-    return replace(message, **changes)
+    return message._replace(**changes)
 
 
 def store(dsn: str, *messages: NewMessage) -> Stored:
@@ -146,7 +145,7 @@ def test_what_was_forgotten_does_not_come_back(dsn: str) -> None:
     forgotten = heard("Forget what I said about Bob.")
     run(dsn, "INSERT INTO forgotten_episode VALUES (%s)", digest_in_scope(forgotten.key, ALICE))
 
-    assert store(dsn, forgotten, replace(forgotten, scope=BOB)) == Stored(new=2, episodes=1, of_users=1)
+    assert store(dsn, forgotten, forgotten._replace(scope=BOB)) == Stored(new=2, episodes=1, of_users=1)
 
     assert kept(dsn, "person, text") == [("bob", "Forget what I said about Bob.")]
 
@@ -156,7 +155,7 @@ def test_what_stood_before_it_was_kept_does_not_come_back_with_the_history(dsn: 
     run(dsn, "INSERT INTO seen_message (digest) VALUES (%s)", learned.key)
     store(dsn, waits)
 
-    history = [replace(learned, is_dated=False), replace(waits, scope=ALICE, is_dated=False)]
+    history = [learned._replace(is_dated=False), waits._replace(scope=ALICE, is_dated=False)]
     assert store(dsn, *history, heard(is_dated=False)).episodes == 1
 
     assert kept(dsn) == [(SAID,)]

@@ -12,6 +12,7 @@ from proxy.formats import FORMATS as WIRES
 from proxy.formats.base import PARTS_MAX
 from proxy.formats.bounded_requests import JSON_MAX_BYTES, Excess
 from proxy.formats.json_text import CONTAINERS_MAX
+from proxy.prompts.enricher import BOUNDS
 from tests.prompts import FORMATS, Turn
 from tests.proxy.enriching import DOBBY, Enriching, count_slices
 
@@ -40,6 +41,10 @@ EXCESSES: dict[Excess, tuple[Callable[[list[Turn]], list[Turn]], Callable[[dict[
     Excess.BYTES: (inflate, lambda payload: None),
     Excess.VALUES: (lambda turns: turns + MORE, make_dense),
 }
+
+
+def test_every_excess_is_a_bound() -> None:
+    assert set(BOUNDS) == set(Excess)
 
 
 @pytest.mark.parametrize("excess", EXCESSES)

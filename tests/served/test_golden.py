@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from proxy.formats import FORMATS
 from tests.served.server import PROJECT, Served, manage, new_database
 from tests.standin import StandIn
 
@@ -32,7 +33,7 @@ METRICS = ("Counter", "Gauge", "Histogram", "CounterMetricFamily", "GaugeMetricF
 SERIES = re.compile(r"^# TYPE (\S+) (\S+)", re.MULTILINE)
 TYPES = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
 
-PROMPTS = ("/api/chat", "/api/generate", "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
+PROMPTS = tuple(sorted(FORMATS))
 FORWARDED = (
     *(("POST", f"/api/{what}") for what in ("show", "embed", "pull", "push", "create", "copy")),
     ("GET", "/api/tags"),

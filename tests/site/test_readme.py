@@ -174,7 +174,8 @@ def test_every_picture_is_shown_on_a_page():
 
 
 FOLDERS = set(re.findall(r"`((?:[a-z_]+/)+)`", ARCHITECTURE))
-NAMED_MODULES = {path for text in PAGES.values() for path in re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text)}
+NAMED_MODULE = re.compile(r"`((?:[a-z_]+/)*[a-z_.]+\.(?:py|jsonl|toml|txt|sql))`")
+NAMED_MODULES = {path for text in PAGES.values() for path in NAMED_MODULE.findall(text)}
 
 
 @pytest.mark.parametrize("path", sorted(FOLDERS | NAMED_MODULES))

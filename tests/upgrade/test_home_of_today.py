@@ -17,6 +17,7 @@ import pytest
 from festinger_site import home as homes
 from festinger_site.dev.scratch_instance import free_port
 from festinger_site.run import postgres_cluster
+from memory.settings import retired
 from tests.launched import Run, environment, wait_until
 from tests.llm_server import KEY
 from tests.prepared_postgres import embedded_url
@@ -123,10 +124,13 @@ def test_a_backup_is_restored_and_migrated_without_a_difference() -> None:
 def test_settings_that_are_gone_are_named_where_an_operator_had_changed_them(upgraded: Upgraded) -> None:
     known = {key: value for key, value in RECORDED["settings"] if key in FIXED}
 
-    *of_table, of_file = upgraded.run.health()["ignored_settings"]
+    ignored = upgraded.run.health()["ignored_settings"]
 
+    of_file = [line.removeprefix("config.yaml: ") for line in ignored if line.startswith("config.yaml: ")]
+    of_table = ignored[: len(ignored) - len(of_file)]
     assert [line.partition(":")[0] for line in of_table] == [f"{key} = '{known[key]}'" for key in sorted(known)]
-    assert of_file.startswith("config.yaml: limits.conversations = '10000': ")
+    assert {line.split()[0] for line in of_file} == set(retired.CONFIG_FILE)
+    assert of_file[-1].startswith("limits.conversations = '10000': ")
 
 
 def test_a_prompt_is_given_a_fact_that_was_stored_before(upgraded: Upgraded) -> None:

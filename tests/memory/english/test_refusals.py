@@ -37,6 +37,8 @@ def refused(text: str) -> list[tuple[str, str]]:
         ("It may not be that kvasir is a service.", "denied"),
         ("I doubt that kvasir is a service.", "denied, doubted"),
         ("If kvasir is a service, restart it.", "condition"),
+        ("kvasir might be a service.", "only thought possible"),
+        ("kvasir seems to be the broker.", "only thought possible"),
         ("Do you think that kvasir is a service?", "question"),
         ("kvasir is a service, but that is outdated.", "taken back by what follows"),
         ("`kvasir is a service`", "code"),
