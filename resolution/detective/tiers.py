@@ -25,12 +25,12 @@ from resolution.detective.story import StoryLine, is_same_session
 WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
-_SAYS_CHANGE: Final = re.compile(read_pattern("says_change"), re.IGNORECASE)
+_TOLD_CHANGES: Final = re.compile(read_pattern("told_changes"), re.IGNORECASE)
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
 _COPULA: Final = re.compile(rf"(?<=\s){read_pattern('copulas')}(?=\s)", re.IGNORECASE)
 _STATE: Final = re.compile(rf"(?<=\s){read_pattern('lasting_states')}\b", re.IGNORECASE)
 _PAST: Final = re.compile(rf"\b{read_pattern('past_verbs')}\b", re.IGNORECASE)
-_SAYS_ROUGHLY: Final = re.compile(read_pattern("says_roughly"), re.IGNORECASE)
+_TOLD_ROUGHLY: Final = re.compile(read_pattern("told_roughly"), re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -66,13 +66,13 @@ def may_clash(older: StoryLine, newer: StoryLine) -> bool:
         and older.owner == newer.owner  # preferences of two people do not contradict each other
         and not is_same_session(older, newer)
         and not (older.slot and older.slot == newer.slot)  # the slot has its own conflict, or keeps all
-        and not says_change(newer)
+        and not tells_of_change(newer)
     )
 
 
-def says_change(line: StoryLine) -> bool:
+def tells_of_change(line: StoryLine) -> bool:
     """True if the line itself says that something has changed, or was decided on purpose."""
-    return line.settles or _SAYS_CHANGE.search(f"{line.text} {line.words}") is not None
+    return line.settles or _TOLD_CHANGES.search(f"{line.text} {line.words}") is not None
 
 
 # --- reversals ---
@@ -99,7 +99,7 @@ def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
     last = next((line for line in reversed(said) if line.is_active), last)
     if first.value != last.value or not last.is_active or last.at - first.at > WINDOW:
         return None
-    if is_same_session(away, last) or any(says_change(line) for line in said[said.index(away) + 1 :]):
+    if is_same_session(away, last) or any(tells_of_change(line) for line in said[said.index(away) + 1 :]):
         return None
     question = (
         f"Is “{_quote(last)}” still the case? It was replaced by “{_quote(away)}” on {away.at:%Y-%m-%d}, and came back"
@@ -117,7 +117,7 @@ def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
     first, second = (_read_measure(line) for line in (older, newer))
     if first is None or second is None or first[0] != second[0] or not exclude_each_other(first[1], second[1]):
         return False
-    if any(_SAYS_ROUGHLY.search(line.text) for line in (older, newer)):
+    if any(_TOLD_ROUGHLY.search(line.text) for line in (older, newer)):
         return True
     return _ask("numbers", older, newer)
 
@@ -126,7 +126,7 @@ def _read_measure(line: StoryLine) -> tuple[str, str] | None:
     """Return what a line says of how something is: the stems of its words but for numerals, the same for lines that
     differ only in these, and its words behind the verb. None if it has no number, describes no lasting state, or denies
     it."""
-    text = _SAYS_CHANGE.sub(" ", line.text)
+    text = _TOLD_CHANGES.sub(" ", line.text)
     found = _find_state(text)
     rest = text[found.end() :].strip(" .") if found is not None else ""
     if found is None or not list_numbers(rest) or count_negations(text):
@@ -152,12 +152,12 @@ def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]
             continue
         if (measure := _read_measure(line)) is not None:
             alike[line.owner, measure[0]].append(line)
-        if words := [word for word in content_stems(_SAYS_CHANGE.sub(" ", line.text)) if word not in OPPOSED]:
+        if words := [word for word in content_stems(_TOLD_CHANGES.sub(" ", line.text)) if word not in OPPOSED]:
             alike[line.owner, frozenset(Counter(words).items())].append(line)
     pairs = []
     for group in alike.values():
         # The last line that says that something changed settles everything before it.
-        start = max((at for at, line in enumerate(group) if says_change(line)), default=0)
+        start = max((at for at, line in enumerate(group) if tells_of_change(line)), default=0)
         open_yet = group[start:][-GROUP_MAX:]
         pairs += [(one, other) for at, one in enumerate(open_yet) for other in open_yet[at + 1 :]]
     return pairs
