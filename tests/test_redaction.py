@@ -4,7 +4,6 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -180,7 +179,7 @@ def test_a_word_of_the_dictionary_stays_one() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
-    other, torn = replace(HEARD, scope=None, text="zorblat is a repo", before=""), HEARD.to_line()[:-9]
+    other, torn = HEARD._replace(scope=None, text="zorblat is a repo", before=""), HEARD.to_line()[:-9]
     journal.append([HEARD.to_line(), other.to_line(), torn])
     [path] = journal.files()
 
@@ -190,8 +189,8 @@ def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
     assert "journals: 2" in redact(SECRET)
 
     [first, second, last] = path.read_bytes().splitlines()
-    assert NewMessage.from_line(first) == replace(
-        HEARD, scope=Scope(Speaker("webui", "[secret]")), text="[secret] is a repo", before="Say [secret]?"
+    assert NewMessage.from_line(first) == HEARD._replace(
+        scope=Scope(Speaker("webui", "[secret]")), text="[secret] is a repo", before="Say [secret]?"
     )
     assert NewMessage.from_line(second) == other
     assert WORD.encode() not in last.lower()
