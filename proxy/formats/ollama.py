@@ -129,7 +129,7 @@ class OllamaGenerate(OllamaFormat):
             return found
         if is_code_completion(prompt):
             return None
-        parts = [*top, Part("user", prompt, len(top), takes_block=True)]
+        parts = [*top, Part("user", prompt, len(top), takes_block=True, has_media=bool(payload.get("images")))]
         return Prompt(model, parts, bool(system), asks_stream)
 
     def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:

@@ -111,6 +111,11 @@ READ: dict[str, tuple[str, Payload, list[Part]]] = {
         {"messages": [calling({"name": "f", "arguments": '{"a": 1}'}, "function_call")]},
         [Part("assistant", "", 0, calls=CALLED)],
     ),
+    "a plain prompt about a picture": (
+        GENERATE,
+        prompt("What is it?", images=["iVBORw0"]),
+        [user("What is it?")._replace(has_media=True)],
+    ),
     "a plain prompt after the system": (GENERATE, prompt("hi ", system="S"), [Part("system", "S", 0), user("hi ", 1)]),
     "a flattened prompt by its sections": (
         GENERATE,
