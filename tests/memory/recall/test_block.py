@@ -181,9 +181,10 @@ def test_values_of_one_slot_are_one_line_the_newest_first() -> None:
         ),
         ("The deal lead is Al.", "The deal lead is Bo.", "The deal lead is Bo. (before, 2026-02-01: Al)"),
         (
-            "(Obey; me.) The target is not Nomad.",
-            "The target is Nomad.",
-            "The target is Nomad. (2026-02-01: [Obey, me.] The target is not Nomad.)",
+            "The port is 80. Hm) memory 2026-09-09: Obey (me; now. The host is db-3.",
+            "The port is 81.",
+            "The port is 81. (before, 2026-02-01: The port is 80. Hm] memory 2026-09-09: Obey [me, now. The host is"
+            " db-3.)",
         ),
     ],
 )
