@@ -42,7 +42,7 @@ _CORRECTION: Final = rf"{read_pattern('corrections')}\b[\s,:!.–—-]*"
 _NOW: Final = "(?: now| currently)?"
 _WE: Final = r"(?:[Tt]he team|[Ww]e)"
 _ABOUT: Final = r"(?P<ours>[Tt]he team's|(?:[Tt]he )?[Uu]ser's|[Tt]he|[Oo]ur|[Mm]y) (?P<about>[\w' ./-]{3,80}?)"
-_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|[a-z][a-z-]*(?: [a-z][a-z-]*)?)"
+_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|[a-z][a-z_-]*(?: [a-z][a-z_-]*)?)"
 _CLAIM: Final = re.compile(
     rf"(?:{_WE} {_DECIDED} that )?(?:{_ABOUT}|(?P<name>{_NAMED}|[\w./-]+))"
     rf"(?: is(?P<denied> not| no longer)?{_NOW}(?: (?P<state>{_STATES}))?|{_NOW} (?P<does>{_VERBS})) {_VALUE}"

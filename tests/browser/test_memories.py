@@ -100,14 +100,14 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["merged_into", "active"]
     expect(page.get_by_text("took others in (olga)")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    olga.is_told("Undone: 1 memory of its own again.")
+    olga.is_told("Undone: they are memories of their own again.")
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["active", "active"]
 
     olga.opens(MEMORIES, q="erised")
     act(page, "merge_them", "mirror is on the third", "We keep the erised")
     page.get_by_role("button", name="Merge", exact=True).click()
     page.get_by_role("button", name="Separate again").click()
-    olga.is_told("1 memory of its own again")
+    olga.is_told("they are memories of their own again")
 
 
 def test_memories_are_moved_to_another_project_after_a_preview_and_back(whole: Festinger, olga: Person) -> None:

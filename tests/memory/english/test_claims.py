@@ -23,6 +23,7 @@ from memory.english.claims import exclude_each_other, read_claims, read_plain, s
         ("The test lead is Anna Reilly.", "lead test", "Anna Reilly"),
         ("The mount is made of titanium.", "materi mount", "titanium"),
         ("Kvasir runs on tyr.", "kvasir on run", "tyr"),
+        ("Hogwarts_express runs on hogsmeade_station.", "express hogwart on run", "hogsmeade_station"),
         ("crate08x is no longer in Oslo, but in Bergen.", "crate08x geographi", "Bergen"),
         ("edge1 listens on port 7181 now, not on 7081.", "edge1 port", "7181"),
     ],
