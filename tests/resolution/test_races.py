@@ -26,6 +26,7 @@ from resolution.errors import InvalidDecision
 from resolution.intake import quotas
 from resolution.intake.assertions import Outcome
 from resolution.models import AgentHour, Claim
+from resolution.models.quotas import hour_of
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 from tests.arrange import OPERATOR, configure, teach
@@ -133,6 +134,8 @@ def test_what_is_stated_at_once_stays_within_the_quota_together(
     racers: Racers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(quotas.PER_HOUR, quotas.GUTASK, 5)
+    hour = hour_of(timezone.now())
+    monkeypatch.setattr(quotas, "hour_of", lambda now: hour)  # the clock may strike while they race
     for number in range(ROUNDS):
         AgentHour.objects.all().delete()
 
