@@ -1,4 +1,4 @@
-"""How fast the built-in embedder is, how much memory it takes, and what its 8-bit weights cost in quality.
+"""Measures the built-in embedder: its speed, its memory, and what its 8-bit weights cost in quality.
 
 ``python -m benchmarks.encoding`` measures it in a process of its own, in the home of FESTINGER_HOME; prints JSON.
 """
@@ -82,7 +82,7 @@ def take_megabytes() -> float:
 
 
 def take_ms(encoder: "Encoder", text: str, rounds: int) -> float:
-    """Of this thread's processor time, the median: what else the machine does counts little."""
+    """Return the median of this thread's processor time: what else the machine does counts little."""
     each = []
     for _ in range(rounds):
         start = time.thread_time()
@@ -118,7 +118,7 @@ def measure_quality(encoder: "Encoder") -> Rows:
 
 
 def find_first(encoder: "Encoder") -> list[tuple[set[int], Sequence[int]]]:
-    """Of each question, the places of its evidence among the user's messages, and the messages by likeness."""
+    """Return for each question the places of its evidence among the user's messages, and the messages by likeness."""
     found = []
     for talk in read_weeks():
         lines = [line for line in talk.lines if line.role == "user"]

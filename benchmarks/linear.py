@@ -1,4 +1,4 @@
-"""Whether reading takes time in proportion to a text's length, for texts made to take long:
+"""Measures if reading takes time in proportion to a text's length, for texts made to take long:
 `python -m benchmarks.linear` shows each of them."""
 
 import time
@@ -52,7 +52,7 @@ def growth(read: Callable[[str], object], piece: str, short: str, long: str, rou
 
 
 def milliseconds(read: Callable[[str], object], text: str) -> float:
-    """Of processor time. The text is a new object: what was read last may be remembered."""
+    """Return processor time. The text is a new object: what was read last may be remembered."""
     text = (text + " ")[:-1]
     started = time.thread_time()
     read(text)

@@ -1,4 +1,4 @@
-"""How well loops are told from what is none in labelled conversations, and what looking for one costs."""
+"""Measures how well loops are told from what is none in labelled conversations, and what looking for one costs."""
 
 import json
 import time
@@ -89,7 +89,7 @@ def known(parts: Sequence[Part], rounds: int) -> float:
 
 
 def microseconds(detector: LoopDetector, parts: Sequence[Part]) -> float:
-    """Of processor time. The texts are new objects, as those of each request are."""
+    """Return processor time. The texts are new objects, as those of each request are."""
     resent = [Part(part.role, (part.text + " ")[:-1], part.place) for part in parts]
     return taken(lambda: detector.find_loop(resent))
 

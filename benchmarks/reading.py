@@ -1,4 +1,4 @@
-"""How well and how fast a message is read: the cues in labelled sentences, and the time for new text."""
+"""Measures how well and how fast a message is read: the cues in labelled sentences, and the time for new text."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def times(rounds: int) -> dict[str, float]:
 
 
 def microseconds(way: Callable[[str], object], text: str) -> float:
-    """Of processor time: what else the machine does counts little."""
+    """Return processor time: what else the machine does counts little."""
     started = time.thread_time()
     way(text)
     return (time.thread_time() - started) * 1e6

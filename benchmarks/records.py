@@ -1,5 +1,5 @@
-"""What a world of the size that Festinger is meant for leaves behind: history, statements, sentences, recollections,
-disputes and decisions. Made with SQL, on top of benchmarks/world.py."""
+"""Makes what a world of the size that Festinger is meant for leaves behind: history, statements, sentences,
+recollections, disputes and decisions. Made with SQL, on top of benchmarks/world.py."""
 
 from pathlib import Path
 
@@ -207,7 +207,7 @@ def administered_world(home: Path, *, tokens: int, edges: int) -> str:
 
 
 def record(connection: psycopg.Connection, *, tokens: int) -> None:
-    """How many of each: as many as the issue that asks for a quick admin names, with a million tokens."""
+    """Record as many of each as the issue that asks for a quick admin names, with a million tokens."""
     amounts = [
         (NUMBERED, 0),
         (PEOPLE, 0),

@@ -48,6 +48,10 @@ Slot = tuple[int, int]  # the ids of a concept and a dimension: room for one fac
 Place = Slot | tuple[int, int, int]
 
 
+def place_of(concept_id: int, dim_id: int, parent_id: int, *, is_additive: bool) -> Place:
+    return (concept_id, dim_id, parent_id) if is_additive else (concept_id, dim_id)
+
+
 class TripleIds(NamedTuple):
     concept_id: int
     dim_id: int
@@ -111,9 +115,7 @@ class EdgeRow:
 
     @property
     def place(self) -> Place:
-        if self.is_additive:
-            return self.concept_id, self.dim_id, self.parent_id
-        return self.concept_id, self.dim_id
+        return place_of(self.concept_id, self.dim_id, self.parent_id, is_additive=self.is_additive)
 
 
 class Ended(NamedTuple):
@@ -125,7 +127,7 @@ class Ended(NamedTuple):
 
 
 class StateRow(NamedTuple):
-    """What operators have decided for a project under one key."""
+    """A value that operators have decided for a project under one key."""
 
     id: int
     category: str

@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from memory.graph.snapshots import Snapshot
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState
-from memory.types import Slot
+from memory.types import Place, Slot, place_of
 from resolution.actors import Actor
 from resolution.models import Candidate, Claim, Conflict, DecidedTriple, Decision, DecisionChange
 
@@ -50,7 +50,7 @@ class RowChange:
         return {name: value for name, value in self.was.items() if value != self.left.get(name)}
 
     @property
-    def places(self) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    def places(self) -> tuple[Place | None, Place | None]:
         """The places of a fact before and after; None where there was none."""
         return _find_place(self.before), _find_place(self.after)
 
@@ -60,11 +60,10 @@ class RowChange:
         return any(self.was.get(name) != self.left.get(name) for name in ("concept_id", "dim_id", "parent_id"))
 
 
-def _find_place(fact: Snapshot | None) -> tuple[int, ...] | None:
+def _find_place(fact: Snapshot | None) -> Place | None:
     if fact is None:
         return None
-    slot = (fact["concept_id"], fact["dim_id"])
-    return (*slot, fact["parent_id"]) if fact["is_additive"] else slot
+    return place_of(fact["concept_id"], fact["dim_id"], fact["parent_id"], is_additive=fact["is_additive"])
 
 
 @contextmanager

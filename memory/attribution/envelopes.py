@@ -42,7 +42,7 @@ _CUT: Final = re.compile(
 _LINES: Final = re.compile(rf"^(?:{'|'.join(_list('lines'))})[ \t]*\n?", re.MULTILINE)
 # Open WebUI: the first precedes what a program asks about a chat, the second precedes the chat.
 _TASK, _HISTORY = "### Task:\n", "<chat_history>"
-_DOCUMENTS: Final = "### Task:\nRespond to the user query using the provided context"
+_DOCUMENTS: Final = tuple(cut[0] for cut in _list("cut") if cut[0].startswith(_TASK))
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 
 _MARKS: Final = tuple(_list("marks"))
@@ -82,7 +82,11 @@ class Sender(NamedTuple):
 def is_open_webui(text: str) -> bool:
     """True if Open WebUI has written this message: a task about a chat, or documents around a question."""
     opening = text.lstrip()
-    return opening.startswith(_DOCUMENTS) or (opening.startswith(_TASK) and _HISTORY in opening)
+    return opening.startswith(_DOCUMENTS) or _is_task(opening)
+
+
+def _is_task(opening: str) -> bool:
+    return opening.startswith(_TASK) and _HISTORY in opening
 
 
 def remove_client_parts(text: str) -> str:
@@ -91,7 +95,7 @@ def remove_client_parts(text: str) -> str:
     if before := _BEFORE.match(text):
         text = text[before.end() :]
     opening = text.lstrip()
-    if opening.startswith(_WHOLE) or (opening.startswith(_TASK) and _HISTORY in opening):
+    if opening.startswith(_WHOLE) or _is_task(opening):
         return ""
     has_elements = any(mark in text for mark in _MARKS) or _RESULT.match(opening) is not None
     text = _CUT.sub("\n", text)

@@ -41,7 +41,7 @@ class MetMessage(NamedTuple):
 
 @dataclass(slots=True)
 class Encounter:
-    """What is new in a prompt.
+    """The new messages of a prompt.
 
     - ``stated``: the readings of the new messages that their own role says now.
     - ``again``: the keys of known messages that end their request, or were last seen more than a day ago.

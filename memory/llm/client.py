@@ -50,7 +50,7 @@ Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id", "det
 
 
 class ModelUse(NamedTuple):
-    """What a setting that names a model is for. ``does``: what the model does; ``without``: what happens without it."""
+    """The use of a setting that names a model. ``does``: what the model does; ``without``: what happens without it."""
 
     purpose: str
     does: str

@@ -10,7 +10,7 @@ from django.db.models.functions import Lower, Now, Replace
 from memory.channels import Channel
 from memory.english.phrases import format_fact, relate
 from memory.models.constraints import one_of
-from memory.types import Place, Triple, TripleIds
+from memory.types import Place, Triple, TripleIds, place_of
 
 
 class NormalForm(models.Func):
@@ -304,8 +304,7 @@ class Edge(models.Model):
 
     @property
     def place(self) -> Place:
-        slot = (self.concept_id, self.dim_id)
-        return (*slot, self.parent_id) if self.is_additive else slot
+        return place_of(self.concept_id, self.dim_id, self.parent_id, is_additive=self.is_additive)
 
     @property
     def relation(self) -> str:

@@ -1,4 +1,4 @@
-"""What callers may do: with Festinger's own endpoints, with the models, and with projects."""
+"""Says what callers may do: with Festinger's own endpoints, with the models, and with projects."""
 
 from collections.abc import Mapping
 from dataclasses import replace

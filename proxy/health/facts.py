@@ -1,4 +1,4 @@
-"""What is known of how this Festinger does. checks.py judges it, report.py tells it to programs."""
+"""Collects how this Festinger does. checks.py judges it, report.py tells it to programs."""
 
 import asyncio
 import os
@@ -121,7 +121,7 @@ WAKE_UPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoredFacts:
-    """What Postgres knows: the row of QUERY.
+    """The row of QUERY: all that Postgres knows.
 
     ``messages``, ``statements`` and ``concepts`` wait, each up to COUNTED_MAX; the one due longest has been for
     ``overdue_s``. Of the ``looked_at`` newest observations of a day, ``failed`` did; of as many prompts,

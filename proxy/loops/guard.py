@@ -49,7 +49,7 @@ class Cooldown:
 
 
 class Verdict(NamedTuple):
-    """What to do about a prompt, None for nothing, and what is to be noted of its conversation: the cooldown that it
+    """The intervention in a prompt, None for none, and what is to be noted of its conversation: the cooldown that it
     has from then on, and whether the breaker trips."""
 
     conversation: bytes

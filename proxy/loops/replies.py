@@ -67,7 +67,7 @@ _UNDER_WAY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What followed an output, or one text of it."""
+    """The reply to an output, or one text of it."""
 
     texts: tuple[int, ...] | None  # hashes; None for nothing of its own: a complaint about the output, or nothing yet
     verbatim: int = 0  # a hash of all words; only for one text, as all up to ``is_error``

@@ -76,7 +76,7 @@ class DryRun:
 
     @property
     def restrictions(self) -> Restrictions:
-        """What is switched off, and why."""
+        """The switches that are off, each with the reason."""
         return self.plan.off if self.plan is not None else {}
 
     @property
@@ -86,7 +86,7 @@ class DryRun:
 
     @property
     def answer(self) -> bytes:
-        """What would be answered in place of the model."""
+        """The answer in place of the model's, empty if there is none."""
         return self.plan.answer[1] if self.plan is not None and self.plan.answer is not None else b""
 
     @property

@@ -62,7 +62,7 @@ class Untouched:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of a prompt.
+    """The plan for a prompt, which changes nothing.
 
     - ``body``: to be sent; the very same if there is nothing to do.
     - ``off``: what is switched off, and why.

@@ -304,9 +304,7 @@ class PromptSearch:
         cache, values = self._cache, dict[tuple[str, str], tuple[str, bool]]()
         for match in find_cues(text, vocabulary=cache):
             concept, parent, dim = map(cache.canonical, (match.subject, match.parent, match.dimension))
-            row = cache.soas_by_token.get(dim)
-            is_additive = row is not None and row.id in cache.additive_dims
-            if not (match.is_hedged or is_additive or dim == NAMES):
+            if not (match.is_hedged or cache.keeps_all(dim) or dim == NAMES):
                 values[concept, dim] = parent, match.kind is SpeechAct.RETRACTS
         return values
 

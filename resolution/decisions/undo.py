@@ -20,7 +20,7 @@ from memory.memories import merging, project_state
 from memory.memories.store import Change as MemoryChange
 from memory.memories.store import draft_of, lock_places
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState, Soas
-from memory.types import TripleIds
+from memory.types import Place, TripleIds
 from resolution.actors import Actor
 from resolution.change_log import RowChange, find_changed_slots, read_changes, recording
 from resolution.decisions import sides
@@ -158,9 +158,9 @@ def _find(decision_id: int) -> Decision:
     return decision
 
 
-def _lock_facts(facts: Iterable[RowChange]) -> dict[tuple[int, ...], Edge | None]:
+def _lock_facts(facts: Iterable[RowChange]) -> dict[Place, Edge | None]:
     """Return the facts that are now in the places that the decision touched, locked."""
-    found = {}
+    found = dict[Place, Edge | None]()
     for one in facts:
         for place, fact in zip(one.places, (one.before, one.after), strict=True):
             if place is not None and fact is not None:
@@ -168,7 +168,7 @@ def _lock_facts(facts: Iterable[RowChange]) -> dict[tuple[int, ...], Edge | None
     return found
 
 
-def _refuse_changed(facts: Sequence[RowChange], standing: Mapping[tuple[int, ...], Edge | None]) -> None:
+def _refuse_changed(facts: Sequence[RowChange], standing: Mapping[Place, Edge | None]) -> None:
     """Raise DecisionError if a place no longer holds the fact that the decision left there."""
     # Compare the fact, not its confidence: one that was confirmed since is still the same fact.
     left = {one.places[1]: one.after for one in facts if one.after is not None}
@@ -268,7 +268,7 @@ def _lock(changes: Sequence[RowChange]) -> list[tuple[Any, RowChange]]:
 
 
 def _put_facts_back(
-    facts: Sequence[RowChange], standing: Mapping[tuple[int, ...], Edge | None], attribution: Attribution
+    facts: Sequence[RowChange], standing: Mapping[Place, Edge | None], attribution: Attribution
 ) -> None:
     wanted = [_with_confirmations(one, facts, standing) for one in facts if one.before is not None]
     # Retire all edges before restoring any: in between, the trigger could find a cycle that exists neither before nor
@@ -290,7 +290,7 @@ def _put_facts_back(
 
 
 def _with_confirmations(
-    change: RowChange, facts: Iterable[RowChange], standing: Mapping[tuple[int, ...], Edge | None]
+    change: RowChange, facts: Iterable[RowChange], standing: Mapping[Place, Edge | None]
 ) -> Snapshot:
     """Return the old fact, updated with what confirming statements have changed since the decision."""
     assert change.before is not None

@@ -9,6 +9,7 @@ from django.db.models import Model
 
 from memory.graph.snapshots import Snapshot
 from memory.models import Alias, Dimension, Edge, Memory, ProjectState, Soas
+from memory.types import Place
 from resolution.change_log import RowChange, read_changes
 from resolution.models import Claim, DecidedTriple, Decision
 from resolution.views.phrases import in_words, percent
@@ -55,8 +56,7 @@ def changes(decision: Decision) -> list[DiffLine]:
 
 def _by_place(facts: Iterable[RowChange]) -> Iterator[RowChange]:
     """Yield for each place the facts in it before and after."""
-    before: dict[tuple[int, ...], Snapshot] = {}
-    after: dict[tuple[int, ...], Snapshot] = {}
+    before, after = dict[Place, Snapshot](), dict[Place, Snapshot]()
     for one in facts:
         for side, place, fact in zip((before, after), one.places, (one.before, one.after), strict=True):
             if place is not None and fact is not None:
