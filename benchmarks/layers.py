@@ -93,7 +93,7 @@ def fill(dsn: str, facts: int, memories: int) -> None:
 
 
 def sweep() -> dict[str, dict[str, float]]:
-    from resolution.consolidation.sweep import sweep_conflicts
+    from resolution.nightly.sweep import sweep_conflicts
 
     rows = {}
     for name in ("the first", "the next"):
@@ -106,7 +106,7 @@ def sweep() -> dict[str, dict[str, float]]:
 
 @contextmanager
 def without_search() -> Iterator[None]:
-    from resolution.layers import memories
+    from resolution.conflicts import memories
     from resolution.memories import disputes
 
     with (
@@ -120,8 +120,8 @@ def without_search() -> Iterator[None]:
 
 def place(dsn: str, rounds: int) -> dict[str, dict[str, float]]:
     """The search is timed where it happens: two runs after each other differ by more than it takes."""
-    from resolution.layers import detection
-    from resolution.workers.observations import settle_due
+    from resolution.conflicts import detection
+    from resolution.observations import settle_due
 
     searched = 0.0
     search = detection.detect_facts

@@ -105,7 +105,7 @@ def main() -> None:
     django.setup()
     from django.db import connection
 
-    from resolution.workers.observations import settle_due
+    from resolution.observations import settle_due
 
     connection.ensure_connection()
     print("ready", flush=True)

@@ -111,7 +111,7 @@ def work() -> None:
     from memory.learning.learner import start_learning
     from memory.search.vectors import queue
     from resolution.memories.reading import due, read_due
-    from resolution.workers.observations import settle_due
+    from resolution.observations import settle_due
 
     start_learning().learn()
     settle_due()
@@ -123,11 +123,11 @@ def work() -> None:
 
 def end_day() -> None:
     """Do all that workers would do by then. Needs Django."""
-    from resolution.consolidation import night
-    from resolution.consolidation.sweep import sweep_conflicts
     from resolution.detective import run
+    from resolution.nightly import consolidation
+    from resolution.nightly.sweep import sweep_conflicts
 
-    night.consolidate()
+    consolidation.consolidate()
     sweep_conflicts()
     run.run_nightly()
 

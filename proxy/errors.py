@@ -20,7 +20,7 @@ from django.db import DataError, Error
 
 from memory.db.connections import first_line, is_lost
 from memory.graph.fact_syntax import FactMistake
-from resolution.domain.verdicts import VerdictMistake
+from resolution.conflicts.verdict import VerdictMistake
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ from proxy.formats.streams import parse_object
 from proxy.prompts.dry_run import DryRun, Lesson, run_dry
 from resolution.intake.assertions import Outcome
 from resolution.memories.reading import foresee as foresee_memories
-from resolution.workers.observations import foresee
+from resolution.observations import foresee
 
 CONNECT_S: Final = 5.0
 EXCERPT_MAX: Final = 120  # characters

@@ -20,7 +20,7 @@ class ResolutionConfig(AppConfig):
         from memory.graph import store
         from memory.learning import setting_aside
         from memory.memories import forgetting
-        from resolution.layers.detection import note_facts
+        from resolution.conflicts.detection import note_facts
 
         store.followers.append(note_facts)
         forgetting.of_speakers["edge_candidate"] = ("for_speaker", "for_person")

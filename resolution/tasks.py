@@ -17,17 +17,15 @@ from memory.db.locks import try_job_lock
 from memory.learning.learner import start_learning
 from memory.log_throttle import LogThrottle
 from memory.tasks import embed
-from resolution.consolidation import night, upgrading
-from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
+from resolution.conflicts.sweep import has_old_slots
 from resolution.detective import run as detective
-from resolution.intake import quotas
+from resolution.intake import leases, quotas
 from resolution.intake.candidates import expire
-from resolution.layers.sweeping import has_old_slots
 from resolution.memories.reading import due, read_due
 from resolution.memories.setting_aside import delete_old
-from resolution.resolver import schedule
-from resolution.workers import leases
-from resolution.workers.observations import explain_due, settle_due
+from resolution.nightly import consolidation, schedule, upgrading
+from resolution.nightly.sweep import sweep_conflicts as sweep_layers
+from resolution.observations import explain_due, settle_due
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +108,7 @@ def resolve_due() -> None:
 def consolidate() -> None:
     """Run the consolidation. Sent every night."""
     with report_interruption("consolidation.interrupted"):
-        night.consolidate()
+        consolidation.consolidate()
 
 
 @shared_task(name="resolution.tasks.upgrade")

@@ -31,9 +31,9 @@ from memory.memories.slots import find_slots
 from memory.memories.store import Change, Draft
 from memory.models import Config, Edge, EdgeHistory, Memory, Project, ProjectState, Source
 from memory.types import Triple
-from resolution import decisions
 from resolution.actors import Actor
-from resolution.domain.verdicts import read_verdict
+from resolution.conflicts import claims
+from resolution.conflicts.verdict import read_verdict
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.intake.assertions import settle as settle_assertions
 from resolution.models import Claim, Conflict, ConflictMember, Decision
@@ -130,7 +130,7 @@ def configure(**settings: Any) -> None:
 
 
 def decide(claim_id: int, actor: Actor, decision: str, reason: str, **arguments: object) -> Decision:
-    return decisions.decide(claim_id, actor, read_verdict({"decision": decision, "reason": reason, **arguments}, None))
+    return claims.decide(claim_id, actor, read_verdict({"decision": decision, "reason": reason, **arguments}, None))
 
 
 def decompose(claim_id: int, actor: Actor, reason: str, *, existing_dimension: str, new_dimension: str) -> Decision:

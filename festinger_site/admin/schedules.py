@@ -24,8 +24,8 @@ from django_celery_beat.models import (
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from memory.admin.base import LINK, Page, column
-from resolution.resolver.schedule import NAME as RESOLVER
-from resolution.resolver.schedule import SETTING
+from resolution.nightly.schedule import NAME as RESOLVER
+from resolution.nightly.schedule import SETTING
 
 EVERY_MAX: Final = 100_000
 

@@ -31,7 +31,7 @@ from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry.charts import draw
 from resolution.admin.runs import describe_last_runs
 from resolution.models import Conflict, Run
-from resolution.views.queue_summary import measure_tiers, waiting
+from resolution.pages.queue_summary import measure_tiers, waiting
 
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # loops that are counted

@@ -14,9 +14,9 @@ from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
 from proxy.api.serializers import CandidateOut, Fact, candidate_out
 from proxy.api.visibility import sees_words_of
 from proxy.errors import NotFound
-from resolution.decisions.naming import promote
 from resolution.intake.candidates import dismiss
 from resolution.models import Candidate
+from resolution.naming.names import promote
 
 UNKNOWN = "no candidate {id} waits"
 

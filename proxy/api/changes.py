@@ -8,7 +8,7 @@ from memory.models import Source
 from proxy.access.caller import Caller
 from proxy.api.endpoint import Input
 from resolution.actors import Actor
-from resolution.domain.verdicts import REASON_MAX
+from resolution.conflicts.verdict import REASON_MAX
 
 Reason = Annotated[str, Field(max_length=REASON_MAX, description="Is kept with the decision.")]
 

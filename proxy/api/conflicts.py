@@ -25,11 +25,11 @@ from proxy.api.serializers import (
 )
 from proxy.api.visibility import hide_sentences, is_hidden
 from proxy.errors import NotFound
-from resolution import decisions, resolver
 from resolution.actors import Actor
-from resolution.decisions import undo
-from resolution.decisions.conflicts import find_open, resolve
-from resolution.domain.verdicts import (
+from resolution.conflicts import claims, undo
+from resolution.conflicts.decide import find_open, resolve
+from resolution.conflicts.queue import OPEN
+from resolution.conflicts.verdict import (
     NAME_MAX,
     ConflictAction,
     Resolution,
@@ -39,9 +39,9 @@ from resolution.domain.verdicts import (
     read_verdict,
 )
 from resolution.errors import InvalidDecision, UnknownId
-from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Conflict, Decision
-from resolution.views import audits, conflict_list
+from resolution.nightly import service
+from resolution.pages import audits, conflict_list
 
 ConflictId = Annotated[int, Field(description="The `id` of the conflict.")]
 DecisionId = Annotated[int, Field(description="The `id` of the decision.")]
@@ -226,7 +226,7 @@ def resolve_conflict(caller: Caller, conflict_id: ConflictId, given: VerdictIn) 
         return decide_whole(conflict_id, act_as(caller), given.action, reason, winner=given.winner_member_id)
     claim_id = find_claim(conflict_id, given.member_id)
     verdict = read_verdict(given.model_dump(), None)
-    return describe_decision(decisions.decide(claim_id, act_as(caller), verdict))
+    return describe_decision(claims.decide(claim_id, act_as(caller), verdict))
 
 
 @endpoint.post("/conflicts/{conflict_id}/answer", scope="operator", writes=True)
@@ -246,7 +246,7 @@ def dismiss_conflict(caller: Caller, conflict_id: int, given: DismissalIn) -> De
     if given.member_id is None:
         return decide_whole(conflict_id, act_as(caller), "dismiss", given.reason)
     verdict = Verdict("dismiss", read_reason(given.reason))
-    return describe_decision(decisions.decide(find_claim(conflict_id, given.member_id), act_as(caller), verdict))
+    return describe_decision(claims.decide(find_claim(conflict_id, given.member_id), act_as(caller), verdict))
 
 
 @endpoint.post("/conflicts/{conflict_id}/approve", scope="operator", writes=True)
@@ -255,7 +255,7 @@ def approve_conflict(caller: Caller, conflict_id: int, given: MemberIn) -> Decid
 
     The resolver only proposes decisions that it may not make; with the setting `resolution_mode` at `propose`, it
     may make none. This carries out what it proposed."""
-    return describe_decision(resolver.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
+    return describe_decision(service.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
 
 
 @endpoint.post(

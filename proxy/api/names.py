@@ -13,7 +13,7 @@ from proxy.api import endpoint
 from proxy.api.changes import Reason, act_as
 from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
 from proxy.api.facts import attribute
-from resolution.decisions import aliases, merging
+from resolution.naming import aliases, merging
 
 
 class AliasIn(Input):

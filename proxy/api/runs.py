@@ -10,10 +10,10 @@ from proxy.api.changes import ReasonIn, act_as
 from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
 from proxy.api.serializers import DecisionOut, RunDetails, RunOut, decision_out, run_with_decisions_out
 from proxy.errors import NotFound, Refused, make_sentence
-from resolution import resolver
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.models import Run
-from resolution.resolver import AlreadyRunning
+from resolution.nightly import service
+from resolution.nightly.service import AlreadyRunning
 
 
 class RunIn(Input):
@@ -36,7 +36,7 @@ def run_resolver(caller: Caller, given: RunIn) -> StartedRun:
     A worker carries the run out; `GET /resolve/runs/{id}` tells how far it is. 409 with the `run` that is under
     way, if one is."""
     try:
-        run = resolver.request_run(Run.Trigger.API, caller.signature, limit=given.limit)
+        run = service.request_run(Run.Trigger.API, caller.signature, limit=given.limit)
     except AlreadyRunning as error:
         raise Refused(409, {"error": make_sentence(error), "run": error.run.pk}) from error
     return StartedRun(run=run.pk)

@@ -13,14 +13,14 @@ from memory.english.name_shapes import find_doubt
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from memory.types import Place
 from proxy.api.endpoint import OpenOutput, Output
-from resolution.decisions.naming import TWO_NAMES
-from resolution.decisions.sides import DisputedRow, read_rows
-from resolution.intake.in_the_way import edges_near, in_the_way
-from resolution.intake.open_claims import IN_ORDER, OPEN
-from resolution.layers.conflicts import list_open_of
+from resolution.conflicts.in_the_way import edges_near, in_the_way
+from resolution.conflicts.members import DisputedRow, read_rows
+from resolution.conflicts.opening import list_open_of
+from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
-from resolution.views import audits, conflict_facts, conflict_list
-from resolution.views.phrases import dated, newcomer
+from resolution.naming.names import TWO_NAMES
+from resolution.pages import audits, conflict_facts, conflict_list
+from resolution.pages.words import dated, newcomer
 
 OTHER_FACTS_MAX = 100
 CLAIM_FIELDS = (

@@ -17,7 +17,7 @@ from resolution.admin import (
     templates,
     transfer,
 )
-from resolution.resolver import schedule
+from resolution.nightly import schedule
 
 __all__ = [
     "candidates",

@@ -16,10 +16,10 @@ from memory.english.phrases import format_count
 from memory.models import Soas
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
-from resolution.decisions.naming import TWO_NAMES, promote
 from resolution.intake.candidates import dismiss, find_standing
 from resolution.models import Candidate
-from resolution.views.origins import find_origins
+from resolution.naming.names import TWO_NAMES, promote
+from resolution.pages.origins import find_origins
 
 WHY = {
     "unsure": "it holds for its speaker alone, until another says the same",

@@ -19,12 +19,12 @@ from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, lin
 from memory.english.phrases import format_count
 from memory.models import Source
 from memory.types import whole_number
-from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button
 from resolution.admin.runs import describe_last_runs
-from resolution.decisions import conflicts, undo
-from resolution.domain.verdicts import (
+from resolution.conflicts import claims, undo
+from resolution.conflicts import decide as conflicts
+from resolution.conflicts.verdict import (
     ConflictAction,
     Resolution,
     Verdict,
@@ -35,11 +35,12 @@ from resolution.domain.verdicts import (
 )
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, Decision, Run
-from resolution.resolver import AlreadyRunning
-from resolution.views import conflict_list, conflict_members
-from resolution.views.conflict_detail import dossier
-from resolution.views.conflict_list import Filters
-from resolution.views.phrases import describe_decision
+from resolution.nightly import service
+from resolution.nightly.service import AlreadyRunning
+from resolution.pages import conflict_list, conflict_members
+from resolution.pages.conflict_detail import dossier
+from resolution.pages.conflict_list import Filters
+from resolution.pages.words import describe_decision
 
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
@@ -172,7 +173,7 @@ class ConflictAdmin(ReadOnly, Page):
     @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
         try:
-            run = resolver.request_run(Run.Trigger.ADMIN, request.user.get_username())
+            run = service.request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:
             text = format_html("The resolver is running already: {}.", link(error.run, f"run {error.run.pk}"))
             self.message_user(request, text, messages.WARNING)
@@ -264,8 +265,8 @@ class ConflictAdmin(ReadOnly, Page):
 def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
     """Decide about a claim as the form says. Raises DecisionError."""
     if kind == "approve":
-        return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
-    return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
+        return service.approve(claim_id, actor, given.get("reason", ""), seen=seen)
+    return claims.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 
 def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:

@@ -12,14 +12,14 @@ from django.utils.safestring import SafeString
 from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
 from memory.models import Source
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to, link_to_claim
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, DecidedTriple, Decision
-from resolution.views import decision_diff
-from resolution.views.audits import find_supersessions, touching
-from resolution.views.conflict_detail import DecisionInWords
-from resolution.views.conflict_list import Filters
-from resolution.views.phrases import describe_decision
+from resolution.pages import decision_diff
+from resolution.pages.audits import find_supersessions, touching
+from resolution.pages.conflict_detail import DecisionInWords
+from resolution.pages.conflict_list import Filters
+from resolution.pages.words import describe_decision
 
 
 class EffectFilter(ListFilter):

@@ -18,11 +18,11 @@ from memory.english.phrases import format_count
 from memory.graph import store
 from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to
-from resolution.decisions import policies
-from resolution.decisions.merging import SEEDS
-from resolution.intake.open_claims import OPEN
+from resolution.conflicts.queue import OPEN
+from resolution.intake import policies
 from resolution.models import Claim
-from resolution.views.conflict_facts import HOLDS_FACTS
+from resolution.naming.merging import SEEDS
+from resolution.pages.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
 SAYS = {True: "what a thing is", False: "what it is in, on or of"}

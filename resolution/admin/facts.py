@@ -28,12 +28,12 @@ from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
 from resolution.admin.pages import ReadPage, changes, with_button
-from resolution.decisions import retirement
-from resolution.domain.verdicts import read_reason
-from resolution.intake.open_claims import OPEN
+from resolution.conflicts.queue import OPEN
+from resolution.conflicts.verdict import read_reason
+from resolution.intake import retirement
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.views.concept_detail import last_sentence, open_conflict, sheet
-from resolution.views.phrases import by_whom, dated, percent
+from resolution.pages.concept_detail import last_sentence, open_conflict, sheet
+from resolution.pages.words import by_whom, dated, percent
 
 LIST = "admin:memory_edge_changelist"
 SENTENCE_MAX = 160  # characters of a sentence in the list

@@ -15,9 +15,9 @@ from unfold.views import ChangeList
 from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, render_preformatted
 from memory.models import Edge, EdgeHistory
 from resolution.admin.pages import changes, link_to
-from resolution.decisions import retirement
 from resolution.errors import CannotPutBack
-from resolution.views.phrases import describe_history, names_in
+from resolution.intake import retirement
+from resolution.pages.words import describe_history, names_in
 
 
 class HistoryList(ChangeList):

@@ -23,9 +23,9 @@ from memory.admin.base import (
 from memory.english.phrases import relate, shorten, tells_dimension
 from memory.models import Observation, Soas
 from resolution.admin.pages import render_origin
-from resolution.views.origins import trace_observation
-from resolution.views.phrases import dated
-from resolution.workers import leases
+from resolution.intake import leases
+from resolution.pages.origins import trace_observation
+from resolution.pages.words import dated
 
 OUTCOMES = dict(Observation.Outcome.choices)
 

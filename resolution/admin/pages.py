@@ -20,7 +20,7 @@ from memory.models import Source
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
-from resolution.views.origins import Origin
+from resolution.pages.origins import Origin
 
 
 def actor_of(request: HttpRequest) -> Actor:

@@ -13,10 +13,10 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory.models import Agent
 from resolution.admin.pages import actor_of
-from resolution.decisions.quarantine import describe_quarantine, quarantine
-from resolution.decisions.suspects import find_suspects
 from resolution.models import Run
-from resolution.views.phrases import describe_history, names_in
+from resolution.pages.words import describe_history, names_in
+from resolution.quarantine.agents import describe_quarantine, quarantine
+from resolution.quarantine.suspects import find_suspects
 
 SHOWN = 50  # rows of each: facts, claims, memories, retractions
 NAMES_OFFERED = 200

@@ -20,14 +20,14 @@ from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of, changes
 from resolution.admin.quarantine import quarantine_page
-from resolution.decisions import undo
-from resolution.decisions.undo import UndoReport
+from resolution.conflicts import undo
+from resolution.conflicts.queue import OPEN
+from resolution.conflicts.undo import UndoReport
 from resolution.errors import DecisionError
-from resolution.intake.open_claims import OPEN
 from resolution.models import Decision, Run
-from resolution.resolver import run_records
-from resolution.views.conflict_list import RELATED
-from resolution.views.phrases import describe_counts
+from resolution.nightly import run_records
+from resolution.pages.conflict_list import RELATED
+from resolution.pages.words import describe_counts
 
 PAGE = 50  # decisions
 FACTS_SHOWN = 500  # their ids are in one address

@@ -8,8 +8,8 @@ from typing import Final
 
 from memory.db.connections import fetch_rows
 from memory.models import Agent, Memory, Project, ProjectState
+from resolution.conflicts.keys import carries
 from resolution.detective.story import StoryRow
-from resolution.domain.layer_slots import carries
 
 CHANGED_MAX: Final = 500
 # Rows of a table that are looked through, newest first: most may be confirmations, which change nothing.

@@ -13,10 +13,10 @@ from memory.english.phrases import format_fact
 from memory.memories.consolidation import read_words
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.timing import is_dated
+from resolution.conflicts.keys import carries
 from resolution.detective.story import DECISION, StoryLine, StoryRow
-from resolution.domain.layer_slots import carries
 from resolution.models import Decision
-from resolution.views.phrases import describe_decision
+from resolution.pages.words import describe_decision
 
 MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
 STATE_TOLD: Final = [ProjectState.Status.ACTIVE.value, ProjectState.Status.SUPERSEDED.value]

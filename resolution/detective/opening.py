@@ -8,11 +8,11 @@ from django.db import transaction
 
 from memory.db.connections import fetch_rows
 from memory.models import Project
+from resolution.conflicts.opening import Member, open_conflict
 from resolution.detective.lines import load_edge_lines, load_lines
 from resolution.detective.prompt import Finding, find_lack
 from resolution.detective.story import StoryLine, StoryRow, find_pairs, sort_lines
 from resolution.detective.tiers import find_reversals
-from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Conflict, ConflictMember
 
 SLOT_ROWS_MAX: Final = 50

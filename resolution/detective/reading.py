@@ -20,7 +20,7 @@ from resolution.detective.story import (
     measure,
     sort_lines,
 )
-from resolution.views.belongings import find_belongings
+from resolution.pages.belongings import find_belongings
 
 ROWS_MAX: Final = 50_000  # rows of a table that are considered; a random sample if there are more
 WHOLE_MAX: Final = 500  # rows that may fit into one batch

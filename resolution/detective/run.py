@@ -20,7 +20,7 @@ from resolution.detective.prompt import Finding
 from resolution.detective.reading import read_story
 from resolution.detective.story import StoryBatch, StoryLine, StoryRow, split_batches
 from resolution.models import Run
-from resolution.resolver import run_records
+from resolution.nightly import run_records
 
 DELAY: Final = timedelta(minutes=10)  # after the last change
 NIGHT: Final = timedelta(days=1)

@@ -17,11 +17,11 @@ from memory.graph.judging import PLAIN
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge
 from memory.types import Triple
+from resolution.conflicts.opening import list_open_of
+from resolution.conflicts.queue import OPEN
 from resolution.intake.candidates import HEDGED, CandidateBook
-from resolution.intake.open_claims import OPEN
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
-from resolution.layers.conflicts import list_open_of
 from resolution.models import Claim
 
 STANDING = ("inserted", "confirmed", "superseded")

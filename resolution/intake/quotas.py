@@ -17,7 +17,7 @@ from memory.english.doubt import SpeechAct
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
 from memory.types import SEED_DIMENSIONS, Triple
-from resolution.intake.open_claims import OPEN
+from resolution.conflicts.queue import OPEN
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
 

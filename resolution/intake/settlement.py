@@ -15,8 +15,8 @@ from memory.graph.statement import is_reopened
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from memory.types import Slot, Triple, TripleIds
-from resolution import rulings
-from resolution.intake.open_claims import OpenClaims, rebase
+from resolution.conflicts import rulings
+from resolution.conflicts.queue import OpenClaims, rebase
 from resolution.intake.quotas import OverLimit
 from resolution.models import Claim, CollisionType, DecidedTriple
 

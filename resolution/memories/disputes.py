@@ -9,7 +9,7 @@ from memory.memories.comparing import find_rivals
 from memory.memories.scope import Speaker
 from memory.memories.store import Change
 from memory.models import Memory
-from resolution.layers.memories import dispute, drop_settled, settle_memories
+from resolution.conflicts.memories import dispute, drop_settled, settle_memories
 
 
 class Settled(NamedTuple):

@@ -10,10 +10,10 @@ from memory.memories.slots import find_value
 from memory.models import Dimension, Memory
 from memory.types import Triple
 from resolution.actors import Actor
+from resolution.conflicts.memories import settle_memories
 from resolution.errors import InvalidDecision, Outdated
 from resolution.intake.assertions import STANDING, find_conflict_of, settle
 from resolution.intake.settlement import Outcome
-from resolution.layers.memories import settle_memories
 from resolution.memories.service import change_by, lock_memory
 
 Status = Memory.Status

@@ -10,9 +10,9 @@ from memory.memories import merging, store
 from memory.memories.store import Status
 from memory.models import Memory
 from resolution.actors import Actor
-from resolution.change_log import recording
+from resolution.conflicts.change_log import recording
+from resolution.conflicts.memories import settle_memories
 from resolution.errors import InvalidDecision, UnknownId
-from resolution.layers.memories import settle_memories
 from resolution.memories.service import change_by
 from resolution.models import Decision, DecisionChange
 

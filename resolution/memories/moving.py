@@ -11,8 +11,8 @@ from memory.memories.comparing import find_rivals
 from memory.memories.store import Status
 from memory.models import Memory, Project
 from resolution.actors import Actor
+from resolution.conflicts.memories import settle_memories
 from resolution.errors import DecisionError, InvalidDecision, Outdated
-from resolution.layers.memories import settle_memories
 from resolution.memories.disputes import Settled, settle_rivals
 from resolution.memories.service import change_by, lock_memory
 

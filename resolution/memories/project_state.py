@@ -13,9 +13,9 @@ from memory.models import Project, ProjectState
 from memory.models.state import NAME, VALUE_CHARACTERS
 from memory.secrets.redaction import mask_secrets
 from resolution.actors import Actor
+from resolution.conflicts.detection import detect_state
+from resolution.conflicts.opening import find_open
 from resolution.errors import InvalidDecision, UnknownId
-from resolution.layers.conflicts import find_open
-from resolution.layers.detection import detect_state
 from resolution.models import Conflict, ConflictMember
 
 STATE: Final = ConflictMember.Kind.PROJECT_STATE

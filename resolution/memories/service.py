@@ -15,11 +15,11 @@ from memory.memories.scope import PERSONAL
 from memory.memories.store import Change, Status, draft_of, lock_places
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from resolution.actors import Actor
-from resolution.domain.layer_slots import memory_keys
+from resolution.conflicts.keys import memory_keys
+from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.opening import list_open_of
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
-from resolution.layers.conflicts import list_open_of
-from resolution.layers.memories import settle_memories
 from resolution.memories.disputes import Settled, settle_rivals
 from resolution.memories.remarks import Remark
 from resolution.models import ConflictMember

@@ -29,9 +29,9 @@ from memory.memories.store import Change, Status
 from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
 from memory.models.messages import CONVERSATION_BYTES
 from memory.types import Triple
+from resolution.conflicts.memories import settle_memories
 from resolution.intake.assertions import settle
 from resolution.intake.settlement import Outcome
-from resolution.layers.memories import settle_memories
 from resolution.models import Claim
 
 logger = logging.getLogger(__name__)

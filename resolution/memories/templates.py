@@ -16,7 +16,7 @@ from memory.memories import store
 from memory.memories.store import Change, Status
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Observation, PromptOpening
 from memory.models.messages import CONVERSATION_BYTES
-from resolution.layers.memories import settle_memories
+from resolution.conflicts.memories import settle_memories
 from resolution.memories.setting_aside import TAKEN_BACK, take_back_statement
 
 logger = logging.getLogger(__name__)

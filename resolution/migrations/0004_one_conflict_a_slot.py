@@ -11,7 +11,7 @@ from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from resolution.domain.layer_slots import fact_key, meeting_key, memory_key, state_key
+from resolution.conflicts.keys import fact_key, meeting_key, memory_key, state_key
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
 OLD = Path(__file__).with_name("0001_initial.sql").read_text()

@@ -16,8 +16,8 @@ from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from memory.types import Slot, TripleIds
-from resolution import rulings
-from resolution.intake.open_claims import OpenClaims, rebase
+from resolution.conflicts import rulings
+from resolution.conflicts.queue import OpenClaims, rebase
 from resolution.models import DecidedTriple
 from resolution.transfer.lines import AliasLine, DecidedLine, FactLine
 from resolution.transfer.report import Report

@@ -19,8 +19,8 @@ from memory.memories.store import Change
 from memory.models import Memory, Project
 from memory.models.state import VALUE_CHARACTERS
 from memory.secrets.redaction import mask_secrets
-from resolution.layers.detection import detect_memory, detect_state
-from resolution.layers.memories import open_between, settle_memories
+from resolution.conflicts.detection import detect_memory, detect_state
+from resolution.conflicts.memories import open_between, settle_memories
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
 from resolution.transfer.report import Report
 

@@ -9,7 +9,7 @@ from proxy.api import serializers
 from proxy.api.conflicts import ConflictQuery, find_conflicts
 from resolution.actors import Actor
 from resolution.models import Run
-from resolution.views.conflict_facts import RING_MAX
+from resolution.pages.conflict_facts import RING_MAX
 from tests.arrange import OPERATOR, claim_of, dismiss, teach, teach_both
 
 pytestmark = pytest.mark.django_db

@@ -9,11 +9,14 @@ from django.utils import timezone
 
 from memory.models import Agent, Edge, EdgeHistory, Observation, Soas, Source
 from memory.timing import undate
-from resolution.decisions import DecisionError, decide, retirement, undo
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts import undo
+from resolution.conflicts.claims import decide
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
+from resolution.intake import retirement
 from resolution.models import Candidate, Claim, DecidedTriple
-from resolution.resolver.run_loop import pending
-from resolution.workers.observations import settle_due
+from resolution.nightly.resolver import pending
+from resolution.observations import settle_due
 from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
 
 pytestmark = pytest.mark.django_db

@@ -10,19 +10,20 @@ from memory.channels import Channel
 from memory.models import Dimension, Edge, Soas, Source
 from memory.running import bootstrap
 from resolution import transfer
-from resolution.decisions import DecisionError, decide
-from resolution.decisions.merging import merge
-from resolution.decisions.policies import explain_refusal, rebase_claims
-from resolution.decisions.quarantine import quarantine
-from resolution.decisions.retirement import put_back, retire_one
-from resolution.decisions.suspects import find_suspects
-from resolution.decisions.undo import undo, undo_run
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts.claims import decide
+from resolution.conflicts.undo import undo, undo_run
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
 from resolution.intake import quotas
+from resolution.intake.policies import explain_refusal, rebase_claims
+from resolution.intake.retirement import put_back, retire_one
 from resolution.models import Candidate, Claim, Conflict, Run
-from resolution.views import conflict_facts
-from resolution.views.concept_detail import portrait
-from resolution.views.conflict_detail import dossier
+from resolution.naming.merging import merge
+from resolution.pages import conflict_facts
+from resolution.pages.concept_detail import portrait
+from resolution.pages.conflict_detail import dossier
+from resolution.quarantine.agents import quarantine
+from resolution.quarantine.suspects import find_suspects
 from tests.arrange import OPERATOR, dispute, dump, facts, forget, graph, say
 
 pytestmark = pytest.mark.django_db

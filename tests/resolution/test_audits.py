@@ -3,9 +3,9 @@
 import pytest
 from django.db import connection
 
-from resolution.layers.conflicts import Member, open_conflict
+from resolution.conflicts.opening import Member, open_conflict
 from resolution.models import Conflict
-from resolution.views.audits import touching
+from resolution.pages.audits import touching
 from tests.arrange import dispute, remember, settle
 
 pytestmark = pytest.mark.django_db

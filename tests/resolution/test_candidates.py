@@ -11,12 +11,12 @@ from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.decisions.claims import decide
-from resolution.decisions.naming import promote
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts.claims import decide
+from resolution.conflicts.verdict import Verdict
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.intake.forgetting import forget, read_facts
 from resolution.models import Candidate, Claim
+from resolution.naming.names import promote
 from tests import arrange
 from tests.arrange import OPERATOR, fact, facts, say
 from tests.memory.english.hostile import NoWords

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.models import Agent, Dimension, Source
-from resolution.decisions.undo import undo
+from resolution.conflicts.undo import undo
 from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
 from tests.arrange import OPERATOR, dismiss, say, update
 

@@ -16,11 +16,11 @@ from memory.memories.store import Change, Draft
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage, Source
 from memory.search.vectors import queue, schema
 from resolution.actors import Actor
-from resolution.change_log import recording
-from resolution.consolidation import night
-from resolution.decisions.undo import undo_run
-from resolution.layers.memories import open_between
+from resolution.conflicts.change_log import recording
+from resolution.conflicts.memories import open_between
+from resolution.conflicts.undo import undo_run
 from resolution.models import Conflict, Decision, Run
+from resolution.nightly import consolidation
 from tests.arrange import OPERATOR
 from tests.memory.memories.said import ANN, said
 
@@ -48,7 +48,7 @@ def conclude(text: str, *, days: float = 150) -> Memory:
 
 
 def run() -> Run:
-    done = night.consolidate("anna")
+    done = consolidation.consolidate("anna")
     assert done is not None
     assert done.status == "done"
     return done
@@ -97,7 +97,7 @@ def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     Memory.objects.filter(text__endswith="room 7.").update(is_disputed=True)
     before = picture()
 
-    assert night.rehearse()[0] == {"merged": 1, "deprecated": 1}
+    assert consolidation.rehearse()[0] == {"merged": 1, "deprecated": 1}
     assert picture() == before
     done = run()
 

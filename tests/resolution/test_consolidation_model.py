@@ -12,10 +12,10 @@ from memory.memories.forgetting import ForgetScope, forget
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory, MemoryLineage
 from memory.search.vectors import queue, schema
-from resolution.consolidation import doubts, extraction, night
-from resolution.decisions.undo import undo_run
+from resolution.conflicts.undo import undo_run
 from resolution.memories import merging, service
 from resolution.models import Conflict
+from resolution.nightly import consolidation, doubts, extraction
 from tests.arrange import OPERATOR, configure
 from tests.llm_server import Asked, Fails, LlmServer
 from tests.memory.memories.said import ANN
@@ -157,7 +157,7 @@ def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer)
 
     configure(consolidate_model_id=llm.model("ollama").pk, llm_daily_calls=0)
     assert "llm_daily_calls" in run().note
-    assert night.rehearse()[0] == {"undecided": 1}
+    assert consolidation.rehearse()[0] == {"undecided": 1}
     assert llm.asked == []
 
 

@@ -11,13 +11,13 @@ from memory.memories import store
 from memory.memories.store import Change
 from memory.models import Dimension, Edge, EdgeHistory, Memory, Project, ProjectState, Source
 from resolution.actors import Actor
-from resolution.decisions import conflicts
-from resolution.decisions.conflicts import resolve
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import MemberKey, Resolution
+from resolution.conflicts import decide
+from resolution.conflicts.decide import resolve
+from resolution.conflicts.memories import dispute_rivals
+from resolution.conflicts.opening import Member, open_conflict, unite_conflicts_of
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.layers.conflicts import Member, open_conflict, unite_conflicts_of
-from resolution.layers.memories import dispute_rivals
 from resolution.models import Claim, Conflict, Decision
 from tests.arrange import OPERATOR, contest, dispute, dump, facts, forget, prefer, remember, say, settle, stand
 
@@ -231,8 +231,8 @@ def test_what_cannot_be_decided_is_refused_and_changes_nothing() -> None:
         supersede(conflict, first, seen="what was there")
     assert picture() == before
 
-    rows = conflicts.sides.read_rows(list(conflict.members.all()))
-    supersede(conflict, first, seen=conflicts.describe_seen(rows))
+    rows = decide.sides.read_rows(list(conflict.members.all()))
+    supersede(conflict, first, seen=decide.describe_seen(rows))
     with pytest.raises(DecisionError, match="already decided by hermione"):
         supersede(conflict, second)
 
@@ -257,7 +257,7 @@ def test_words_are_gone_from_decisions_of_conflicts_that_were_united_too() -> No
     nano, pico = (remember(f"The user prefers the {editor} workflow.") for editor in ("nano", "pico"))
     kept = contest("memory_slot", [nano, pico])
     conflict, (vim, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
-    seen = conflicts.describe_seen(conflicts.sides.read_rows(list(conflict.members.all())))
+    seen = decide.describe_seen(decide.sides.read_rows(list(conflict.members.all())))
     conflict.members.create(kind="memory", object_id=nano.pk, text=nano.text)
     decision = supersede(conflict, emacs, seen=seen)
     unite_conflicts_of(conflict)
@@ -273,7 +273,7 @@ def test_words_are_gone_from_decisions_of_conflicts_that_were_united_too() -> No
 
 def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner() -> None:
     conflict, (_, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
-    seen = conflicts.describe_seen(conflicts.sides.read_rows(list(conflict.members.all())))
+    seen = decide.describe_seen(decide.sides.read_rows(list(conflict.members.all())))
     nano = remember("The user prefers the nano workflow.")
     assert dispute_rivals(nano, Change("dobby", Channel.USER, timezone.now())) == conflict.pk
     before = picture()

@@ -10,14 +10,14 @@ from django.db import IntegrityError, connection, transaction
 from memory.graph.snapshots import EDGE_FIELDS
 from memory.memories.forgetting import ForgetScope, forget
 from memory.models import Alias, Dimension, Edge, Memory
-from resolution.change_log import read_changes
-from resolution.decisions import DecisionError
-from resolution.decisions.conflicts import resolve
-from resolution.decisions.merging import merge
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import MemberKey, Resolution
+from resolution.conflicts.change_log import read_changes
+from resolution.conflicts.decide import resolve
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import MemberKey, Resolution
+from resolution.errors import DecisionError
 from resolution.models import Candidate, Claim, DecidedTriple, Decision, DecisionChange
-from resolution.views import decision_diff
+from resolution.naming.merging import merge
+from resolution.pages import decision_diff
 from tests.arrange import OPERATOR, decompose, dispute, dump, prefer, say, update
 
 pytestmark = pytest.mark.django_db

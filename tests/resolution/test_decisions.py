@@ -8,8 +8,9 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide
-from resolution.domain.verdicts import KINDS, Verdict, VerdictMistake
+from resolution.conflicts.claims import decide
+from resolution.conflicts.verdict import KINDS, Verdict, VerdictMistake
+from resolution.errors import DecisionError
 from resolution.models import Claim, DecidedTriple, Decision, Run
 from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
 

@@ -9,11 +9,12 @@ import pytest
 from memory.db.transactions import run_transaction
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.actors import Actor
-from resolution.decisions import DecisionError, decide
-from resolution.decisions.conflicts import resolve
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import MemberKey, Resolution, Verdict
-from resolution.layers.conflicts import Member, open_conflict
+from resolution.conflicts.claims import decide
+from resolution.conflicts.decide import resolve
+from resolution.conflicts.opening import Member, open_conflict
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import MemberKey, Resolution, Verdict
+from resolution.errors import DecisionError
 from resolution.models import Claim, Decision
 from tests.arrange import (
     OPERATOR,

@@ -8,12 +8,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory.graph.store import ensure_dimension, ensure_tokens
 from memory.models import Dimension, Edge, Evidence, Source
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.models import Claim, Conflict
-from resolution.views import conflict_list, decision_diff
-from resolution.views.conflict_detail import Dossier, dossier
-from resolution.views.conflict_list import ConflictRow, Filters
-from resolution.views.conflict_members import read_conflicts
+from resolution.pages import conflict_list, decision_diff
+from resolution.pages.conflict_detail import Dossier, dossier
+from resolution.pages.conflict_list import ConflictRow, Filters
+from resolution.pages.conflict_members import read_conflicts
 from tests.arrange import OPERATOR, decompose, dismiss, dispute, say, update
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]

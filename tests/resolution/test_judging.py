@@ -12,11 +12,11 @@ from memory import llm as language_models
 from memory.graph.store import ensure_dimension, ensure_tokens, retire
 from memory.models import Agent, Dimension, Edge, Evidence, LlmCall, Soas, Source
 from memory.running.bootstrap import load_dimensions
-from resolution.domain.verdicts import Verdict, VerdictMistake
+from resolution.conflicts.verdict import Verdict, VerdictMistake
 from resolution.intake import quotas
 from resolution.models import Claim
-from resolution.resolver.judge import gather, judge
-from resolution.views.conflict_list import RELATED
+from resolution.nightly.judge import gather, judge
+from resolution.pages.conflict_list import RELATED
 from tests.arrange import dispute, said, say
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DECOMPOSE, kinds, places

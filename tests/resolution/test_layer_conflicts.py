@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory.models import Edge, Memory, NotificationDelivery, NotificationTarget, Project, ProjectState
-from resolution.layers.conflicts import Member, list_open_of, open_conflict, settle_moot
+from resolution.conflicts.opening import Member, list_open_of, open_conflict, settle_moot
 from resolution.models import Conflict, ConflictMember
 from tests.arrange import dispute, say
 from tests.resolution.racers import Racers

@@ -11,17 +11,17 @@ from memory.db.transactions import run_transaction
 from memory.memories.scope import Scope
 from memory.models import Edge, Memory, Project, ProjectState, Source
 from memory.running import bootstrap
-from resolution.consolidation.sweep import sweep_conflicts
-from resolution.decisions.conflicts import resolve
-from resolution.decisions.retirement import put_back, retire_one
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import MemberKey, Resolution
-from resolution.layers import detection
-from resolution.layers.conflicts import list_open_of
-from resolution.layers.detection import detect_state
+from resolution.conflicts import detection
+from resolution.conflicts.decide import resolve
+from resolution.conflicts.detection import detect_state
+from resolution.conflicts.opening import list_open_of
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import MemberKey, Resolution
+from resolution.intake.retirement import put_back, retire_one
 from resolution.memories import moving
 from resolution.memories.project_state import settle
 from resolution.models import Conflict, LayerSlot
+from resolution.nightly.sweep import sweep_conflicts
 from tests.arrange import OPERATOR, say
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.test_memories import SAM, tell

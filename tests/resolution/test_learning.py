@@ -17,10 +17,10 @@ from memory.graph import placement
 from memory.graph.store import Assertion
 from memory.models import Alias, Edge, EdgeHistory, Observation
 from memory.running import bootstrap
-from resolution import tasks
+from resolution import observations, tasks
+from resolution.intake import leases
 from resolution.models import Claim
-from resolution.workers import leases, observations
-from resolution.workers.observations import settle_due
+from resolution.observations import settle_due
 
 pytestmark = pytest.mark.django_db
 

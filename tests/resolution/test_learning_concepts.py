@@ -11,10 +11,10 @@ from psycopg import connect
 from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas
 from memory.questions import explain_concept
 from memory.running import bootstrap
-from resolution import tasks
+from resolution import observations, tasks
+from resolution.intake import leases
 from resolution.models import Candidate, Claim
-from resolution.workers import leases, observations
-from resolution.workers.observations import explain_due, settle_due
+from resolution.observations import explain_due, settle_due
 from tests.arrange import teach
 from tests.llm_server import Fails, LlmServer, Says
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Soas
+from resolution import observations
 from resolution.models import Candidate, Claim, DecidedTriple
-from resolution.workers import observations
-from resolution.workers.observations import settle_due
+from resolution.observations import settle_due
 
 pytestmark = pytest.mark.django_db
 

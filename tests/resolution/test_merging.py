@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
 from memory.running import bootstrap
 from proxy.admin.home import find_unexplained
-from resolution.decisions import DecisionError
-from resolution.decisions.merging import delete_dimension, merge, preview
-from resolution.decisions.retirement import put_back, retire_one
-from resolution.decisions.undo import undo, undo_run
-from resolution.domain.verdicts import Verdict
-from resolution.errors import InvalidDecision, UnknownId
-from resolution.intake.operator_statements import teach
+from resolution.conflicts.undo import undo, undo_run
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.intake.retirement import put_back, retire_one
+from resolution.intake.teaching import teach
 from resolution.models import Candidate, Claim, ConflictMember, DecidedTriple, Decision
+from resolution.naming.merging import delete_dimension, merge, preview
 from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, graph, rows, say, status
 from tests.resolution.test_undo_properties import (
     build,

@@ -11,10 +11,10 @@ from django.utils import timezone
 from memory.models import Edge, Memory, Project, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
-from resolution.layers.conflicts import Member, open_conflict
+from resolution.conflicts.opening import Member, open_conflict
 from resolution.memories.project_state import settle, withdraw
-from resolution.views.mirror.markdown import write_markdown
-from resolution.views.mirror.sheet import Mirror, make_mirror
+from resolution.pages.mirror.markdown import write_markdown
+from resolution.pages.mirror.sheet import Mirror, make_mirror
 from tests import arrange
 from tests.arrange import update
 

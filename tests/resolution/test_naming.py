@@ -11,10 +11,10 @@ from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas, Source
 from memory.types import NAMES, Triple
-from resolution.decisions.naming import promote, settle
-from resolution.decisions.undo import undo_run
+from resolution.conflicts.undo import undo_run
 from resolution.intake.assertions import Outcome
 from resolution.models import Candidate, Run
+from resolution.naming.names import promote, settle
 from tests.arrange import OPERATOR, dump, facts, say
 
 pytestmark = pytest.mark.django_db

@@ -12,11 +12,11 @@ from memory.graph.store import ensure_tokens
 from memory.models import Dimension, Edge, Soas, Source
 from resolution.actors import Actor
 from resolution.models import Claim
-from resolution.resolver.run_loop import pending
-from resolution.views import concept_graph
-from resolution.views.concept_detail import portrait, sheet
-from resolution.views.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
-from resolution.views.conflict_list import Filters, next_open
+from resolution.nightly.resolver import pending
+from resolution.pages import concept_graph
+from resolution.pages.concept_detail import portrait, sheet
+from resolution.pages.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
+from resolution.pages.conflict_list import Filters, next_open
 from tests.arrange import dismiss, dispute, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]

@@ -16,15 +16,15 @@ from memory.memories import store
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source
 from memory.timing import undate
-from resolution.decisions import sides
-from resolution.decisions.aliases import name_concept
-from resolution.decisions.merging import merge
-from resolution.decisions.quarantine import quarantine
-from resolution.decisions.suspects import find_suspects
-from resolution.decisions.undo import undo_run
+from resolution.conflicts import members
+from resolution.conflicts.undo import undo_run
 from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
+from resolution.naming.aliases import name_concept
+from resolution.naming.merging import merge
+from resolution.quarantine.agents import quarantine
+from resolution.quarantine.suspects import find_suspects
 from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
 from tests.memory.memories.said import remembered
 
@@ -323,7 +323,7 @@ def test_what_its_memories_had_replaced_holds_again_where_the_place_is_free() ->
         )
     )
     for before, after in ((old, bad), (bad, worse)):
-        store.supersede(before, after, sides.change_of(OPERATOR, ""))
+        store.supersede(before, after, members.change_of(OPERATOR, ""))
 
     run = expel()
 

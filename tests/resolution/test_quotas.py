@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from memory.models import Agent, Dimension, Edge, Soas, Source
-from resolution.decisions.naming import promote
 from resolution.intake import quotas
 from resolution.intake.assertions import Outcome, settle
 from resolution.models import AgentHour, Candidate, Claim
+from resolution.naming.names import promote
 from tests.arrange import OPERATOR, configure, facts, say
 from tests.resolution.test_learning import observe, settle_due
 

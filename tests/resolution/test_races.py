@@ -20,15 +20,15 @@ from psycopg.conninfo import conninfo_to_dict
 from memory.graph.store import Attribution
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Source
 from memory.running import bootstrap
-from resolution.decisions.aliases import name_concept
-from resolution.decisions.merging import merge
+from resolution import observations
 from resolution.errors import InvalidDecision
-from resolution.intake import quotas
+from resolution.intake import leases, quotas
 from resolution.intake.assertions import Outcome
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
-from resolution.workers import leases, observations
-from resolution.workers.observations import settle_due
+from resolution.naming.aliases import name_concept
+from resolution.naming.merging import merge
+from resolution.observations import settle_due
 from tests.arrange import OPERATOR, configure, teach
 from tests.resolution.racers import ROUNDS, THREADS_MAX, Racers
 
@@ -196,7 +196,8 @@ import sys
 import django
 django.setup()
 from django.db import connection
-from resolution.workers import leases, observations
+from resolution.intake import leases
+from resolution import observations
 observations.BATCH = 10
 print("ready", flush=True)
 sys.stdin.readline()

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from resolution.models import Claim, Run
-from resolution.resolver import run_records
+from resolution.nightly import run_records
 from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, choose, edges, kinds, places
 

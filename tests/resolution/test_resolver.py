@@ -12,13 +12,13 @@ from django.utils import timezone
 from memory import llm as language_models
 from memory.graph.store import retire
 from memory.models import Dimension, Edge, LlmCall, Soas, Source
-from resolution import decisions, resolver
 from resolution.actors import Actor
-from resolution.decisions import DecisionError
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts import claims
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
 from resolution.models import Claim, Decision, Run
-from resolution.resolver import run_loop
-from resolution.resolver.run_loop import pause
+from resolution.nightly import resolver, service
+from resolution.nightly.resolver import pause
 from tests.arrange import configure, dismiss, dispute, said, say
 from tests.llm_server import Cuts, Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, by_concept, choose, edges, kinds, places
@@ -35,7 +35,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def resolve(**changes: Any) -> Run:
-    return resolver.run(Run.Trigger.COMMAND, "tests", **changes)
+    return service.run(Run.Trigger.COMMAND, "tests", **changes)
 
 
 def undecided(*names: str) -> list[Claim]:
@@ -132,7 +132,7 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
     assert edges() == {"gnommoweb is a repo [type]"}
     assert not Decision.objects.exists()
 
-    decision = resolver.approve(claim.pk, OPERATOR)
+    decision = service.approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
@@ -153,9 +153,9 @@ def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
     claim = kinds()
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
-        resolver.approve(claim.pk, OPERATOR)
+        service.approve(claim.pk, OPERATOR)
     with pytest.raises(DecisionError, match="There is no claim"):
-        resolver.approve(claim.pk + 1, OPERATOR)
+        service.approve(claim.pk + 1, OPERATOR)
 
 
 def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:
@@ -169,7 +169,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     say("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
-        resolver.approve(claim.pk, OPERATOR)
+        service.approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb runs on lovelace"}
 
@@ -251,13 +251,13 @@ def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None
     (claim,) = undecided("aa")
     choose(llm)
     llm.answers(NONSENSE)
-    resolver.run(Run.Trigger.SCHEDULE)
+    service.run(Run.Trigger.SCHEDULE)
 
-    assert resolver.run(Run.Trigger.SCHEDULE).conflicts_seen == 0
+    assert service.run(Run.Trigger.SCHEDULE).conflicts_seen == 0
 
     Claim.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=2))
     llm.answers(UPDATE)
-    assert resolver.run(Run.Trigger.SCHEDULE).counts == {"update": 1}
+    assert service.run(Run.Trigger.SCHEDULE).counts == {"update": 1}
     assert row(claim).status == "resolved"
 
 
@@ -285,7 +285,7 @@ def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer)
     assert not Claim.objects.exclude(claimed_until=None, next_attempt_at=None).exists()
 
     llm.answers_by(lambda asked: DISMISS)
-    assert resolver.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
+    assert service.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
 
 
 def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:
@@ -354,14 +354,14 @@ def test_a_mistake_of_ours_costs_one_conflict(
     first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, UPDATE)
-    honest = decisions.decide
+    honest = claims.decide
 
     def decide(claim_id: int, *rest: Any, **more: Any) -> Decision:
         if claim_id == first.pk:
             raise ZeroDivisionError("oh")
         return honest(claim_id, *rest, **more)
 
-    monkeypatch.setattr(decisions, "decide", decide)
+    monkeypatch.setattr(claims, "decide", decide)
 
     run = resolve()
 
@@ -461,7 +461,7 @@ def test_a_limit_is_kept(llm: LlmServer) -> None:
 def test_no_run_decides_more_than_it_may(llm: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     undecided("aa", "b", "c", "d")
     choose(llm)
-    monkeypatch.setattr(run_loop, "CHANGES_MAX", 2)
+    monkeypatch.setattr(resolver, "CHANGES_MAX", 2)
     llm.answers(NONSENSE, DISMISS, DISMISS)
 
     run = resolve()
@@ -532,7 +532,7 @@ def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
     llm.answers(UPDATE, NONSENSE)
     before = edges()
 
-    shown = list(resolver.rehearse())
+    shown = list(service.rehearse())
 
     assert shown[0] == (claims[0], Verdict("update", "it has moved"))
     assert isinstance(shown[1][1], str)
@@ -547,14 +547,14 @@ def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
     choose(llm)
     llm.answers_by(lambda asked: UPDATE)
 
-    assert len(list(resolver.rehearse(limit=1))) == 1
+    assert len(list(service.rehearse(limit=1))) == 1
 
 
 def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:
     undecided("aa")
 
     with pytest.raises(language_models.NoModel):
-        list(resolver.rehearse())
+        list(service.rehearse())
 
 
 def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
@@ -563,7 +563,7 @@ def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
     llm.answers_by(lambda asked: AWAY)
 
     with pytest.raises(language_models.Unavailable):
-        list(resolver.rehearse())
+        list(service.rehearse())
 
     assert len(llm.asked) == 9
 

@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
-from resolution import resolver
 from resolution.models import Claim, Decision, Run
-from resolution.resolver import AlreadyRunning, run_loop, run_records, schedule
+from resolution.nightly import resolver, run_records, schedule, service
+from resolution.nightly.service import AlreadyRunning
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
 from tests.waiting import eventually
@@ -87,7 +87,7 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
 
     assert edges() == {"aa runs on turing", "b runs on ramanujan", "c runs on ramanujan"}
     with pytest.raises(AlreadyRunning):  # for all that anybody knows
-        resolver.run(Run.Trigger.COMMAND)
+        service.run(Run.Trigger.COMMAND)
 
     Run.objects.update(trigger="schedule")
     let_time_pass()
@@ -116,8 +116,8 @@ def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
 
     claim.refresh_from_db()
     assert (claim.attempts, claim.last_error) == (3, run_records.DIED_AT_IT)
-    assert not run_loop.pending_now().exists()
-    assert run_loop.pending_now(patiently=False).exists()
+    assert not resolver.pending_now().exists()
+    assert resolver.pending_now(patiently=False).exists()
 
 
 def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
@@ -136,7 +136,7 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
     run = Run.objects.get()
     assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
     assert "Traceback" not in told
-    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, run_loop.INTERRUPTED)
+    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, resolver.INTERRUPTED)
     assert [(row.attempts, row.claimed_until) for row in Claim.objects.filter(status="pending")] == [(0, None)]
 
 
@@ -157,7 +157,7 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
     def resolve() -> None:
         together.wait()
         try:
-            outcomes.append(str(resolver.run(Run.Trigger.COMMAND).status))
+            outcomes.append(str(service.run(Run.Trigger.COMMAND).status))
         except AlreadyRunning as error:
             outcomes.append(f"refused by {error.run.status}")
             refused.release()
@@ -180,7 +180,7 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
 
     def wake() -> None:
         together.wait()
-        resolver.carry_out(requested)
+        service.carry_out(requested)
         connection.close()
 
     in_threads(wake, 4)
@@ -201,7 +201,7 @@ def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer)
 
     llm.answers_by(answer)
 
-    run = resolver.run(Run.Trigger.COMMAND)
+    run = service.run(Run.Trigger.COMMAND)
 
     assert (run.status, run.note, len(llm.asked)) == ("failed", "stopped by an operator", 1)
     assert not Decision.objects.exists()
@@ -224,7 +224,7 @@ def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
 
     llm.answers_by(answer)
 
-    assert resolver.run(Run.Trigger.COMMAND).status == "done"
+    assert service.run(Run.Trigger.COMMAND).status == "done"
     assert len(signs) >= 3
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.types import Triple
-from resolution.decisions import retirement
+from resolution.intake import retirement
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import DecidedTriple
 

@@ -17,13 +17,13 @@ from memory.channels import Channel
 from memory.memories import store
 from memory.models import GivenNote, LlmCall, Memory, Project, ProjectState
 from memory.search.vectors import queue, schema
-from resolution.consolidation import doubts
-from resolution.decisions.conflicts import resolve
+from resolution.conflicts.decide import resolve
+from resolution.conflicts.verdict import Resolution
 from resolution.detective import opening, reading, run
 from resolution.detective.lines import load_lines
 from resolution.detective.story import StoryRow, name_lines, render_lines
-from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict
+from resolution.nightly import doubts
 from tests.arrange import OPERATOR, configure, dispute, say, update
 from tests.llm_server import LlmServer
 from tests.resolution.test_consolidation import ANN, BOB, NOW, conclude, hear, picture, state

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from memory.models import NotificationDelivery, NotificationTarget
 from resolution.models import Run
-from resolution.resolver import run_records
+from resolution.nightly import run_records
 
 pytestmark = pytest.mark.django_db
 

@@ -11,10 +11,9 @@ from django_celery_beat.models import CrontabSchedule, IntervalSchedule, Periodi
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
-from resolution import resolver
 from resolution.models import Run
-from resolution.resolver import run_records, schedule, service
-from resolution.resolver.run_records import AlreadyRunning
+from resolution.nightly import run_records, schedule, service
+from resolution.nightly.run_records import AlreadyRunning
 from tests.arrange import configure
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, choose, places
@@ -273,11 +272,11 @@ def test_a_run_that_was_asked_for_is_there_at_once_and_a_worker_is_woken(
     llm.answers(DISMISS)
 
     with django_capture_on_commit_callbacks(execute=True):
-        requested = resolver.request_run(Run.Trigger.API, "kreacher", limit=5)
+        requested = service.request_run(Run.Trigger.API, "kreacher", limit=5)
 
     assert (requested.status, requested.actor, requested.limit, wakes) == ("running", "kreacher", 5, [True])
     with pytest.raises(AlreadyRunning) as caught:
-        resolver.request_run(Run.Trigger.ADMIN)
+        service.request_run(Run.Trigger.ADMIN)
     assert caught.value.run == requested
 
     done = schedule.start_what_is_due()
@@ -288,7 +287,7 @@ def test_a_run_that_was_asked_for_is_there_at_once_and_a_worker_is_woken(
 
 
 def test_a_run_that_was_asked_for_while_no_worker_was_there_is_carried_out_later(wakes: list[bool]) -> None:
-    requested = resolver.request_run(Run.Trigger.API)
+    requested = service.request_run(Run.Trigger.API)
     Run.objects.update(started_at=NIGHT, alive_at=NIGHT)
 
     done = schedule.start_what_is_due()

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from memory.english.claims import same_value
 from memory.memories.scope import Scope, Speaker
 from memory.models import Edge, Memory, Project, ProjectState
-from resolution.decisions import DecisionError, claims, conflicts
-from resolution.decisions.sides import read_rows
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import MemberKey, Resolution, Verdict
-from resolution.layers.conflicts import Member, find_settled, list_open_of
+from resolution.conflicts import claims
+from resolution.conflicts import decide as conflicts
+from resolution.conflicts.members import read_rows
+from resolution.conflicts.opening import Member, find_settled, list_open_of
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import MemberKey, Resolution, Verdict
+from resolution.errors import DecisionError
 from resolution.memories.project_state import settle
 from resolution.models import Claim, Conflict, DecidedTriple, Decision
 from tests.arrange import OPERATOR, say

@@ -10,12 +10,11 @@ from memory.memories import slots
 from memory.models import Edge, Memory, Project, ProjectState, Soas
 from memory.running import bootstrap
 from resolution import tasks
-from resolution.consolidation.sweep import sweep_conflicts
-from resolution.decisions import conflicts
-from resolution.domain import layer_slots
-from resolution.domain.verdicts import Resolution
+from resolution.conflicts import decide, keys
+from resolution.conflicts.verdict import Resolution
 from resolution.models import Conflict, LayerSlot, Run
-from resolution.views.conflict_members import read_conflict
+from resolution.nightly.sweep import sweep_conflicts
+from resolution.pages.conflict_members import read_conflict
 from tests.arrange import OPERATOR, say
 
 pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
@@ -81,9 +80,9 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
         "name server stage",
         "= name server stage",
     }
-    monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
+    monkeypatch.setattr("resolution.conflicts.sweep.VERSION", keys.VERSION + 1)
     sweep()
-    assert set(LayerSlot.objects.values_list("version", flat=True)) == {layer_slots.VERSION + 1}
+    assert set(LayerSlot.objects.values_list("version", flat=True)) == {keys.VERSION + 1}
 
 
 def test_slots_of_older_rules_are_found_again_within_a_minute(
@@ -123,10 +122,10 @@ def test_what_the_rules_no_longer_find_stays_open_and_says_so(
     assert sweep() == {"opened": 2}
     assert all(read_conflict(conflict).is_found for conflict in Conflict.objects.all())
 
-    monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
+    monkeypatch.setattr("resolution.conflicts.sweep.VERSION", keys.VERSION + 1)
     monkeypatch.setattr(slots, "VERSION", slots.VERSION + 1)
     monkeypatch.setattr(slots, "find_slots", lambda text, category: slots.NO_SLOTS)
-    monkeypatch.setattr("resolution.layers.sweeping.memory_keys", lambda *memory: set())
+    monkeypatch.setattr("resolution.conflicts.sweep.memory_keys", lambda *memory: set())
 
     assert sweep() == {"slots": 3}
     assert open_ones() == [KINDS.CROSS_LAYER, KINDS.MEMORY_SLOT]
@@ -138,7 +137,7 @@ def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Proj
     state = settled(project, "lateral_support_material", "GF-PTFE")
     sweep()
 
-    conflicts.resolve(Conflict.objects.get().pk, OPERATOR, Resolution("no_action", "both are used"))
+    decide.resolve(Conflict.objects.get().pk, OPERATOR, Resolution("no_action", "both are used"))
 
     assert sweep() == {}
     ProjectState.objects.filter(pk=state.pk).update(value="steel")

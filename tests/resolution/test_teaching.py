@@ -5,8 +5,8 @@ import pytest
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.types import Triple
 from resolution.actors import Actor
-from resolution.intake import operator_statements
-from resolution.intake.operator_statements import NotUnderstood
+from resolution.intake import teaching
+from resolution.intake.teaching import NotUnderstood
 from resolution.models import Claim
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +55,7 @@ def words(seed_dimensions: None) -> None:
     ],
 )
 def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) -> None:
-    assert operator_statements.read_facts("gnommoweb", text) == facts
+    assert teaching.read_facts("gnommoweb", text) == facts
 
 
 @pytest.mark.parametrize(
@@ -79,21 +79,21 @@ def test_a_statement_is_read_as_people_write_it(text: str, facts: list[Triple]) 
 )
 def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(NotUnderstood, match=why):
-        operator_statements.read_facts("gnommoweb", text)
+        teaching.read_facts("gnommoweb", text)
 
 
 def test_a_word_of_grammar_cannot_be_taught() -> None:
     for text in ("is a repo", "-isa repo"):
         with pytest.raises(NotUnderstood, match="'the' is a word of grammar"):
-            operator_statements.read_facts("the", text)
+            teaching.read_facts("the", text)
 
 
 def test_a_dictionary_word_can_be_taught_where_it_is_shown() -> None:
-    assert operator_statements.read_facts("server", "is a machine") == [Triple("server", "machine", "type", True)]
+    assert teaching.read_facts("server", "is a machine") == [Triple("server", "machine", "type", True)]
 
 
 def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> None:
-    (outcome,) = operator_statements.teach("gnommoweb", "is a  repo\x00", HERMIONE)
+    (outcome,) = teaching.teach("gnommoweb", "is a  repo\x00", HERMIONE)
 
     assert outcome.status == "inserted"
     edge = Edge.objects.get(concept__token="gnommoweb")
@@ -102,15 +102,15 @@ def test_what_is_taught_stands_as_the_operators_word_with_what_was_written() -> 
 
 
 def test_secrets_in_a_statement_are_not_stored() -> None:
-    operator_statements.teach("gnommoweb", "is a repo, password: hunter2hunter2", HERMIONE)
+    teaching.teach("gnommoweb", "is a repo, password: hunter2hunter2", HERMIONE)
 
     assert "hunter2" not in EdgeHistory.objects.get(concept__token="gnommoweb").reason
 
 
 def test_each_of_several_facts_has_its_own_outcome() -> None:
-    operator_statements.teach("gnommoweb", "is a container", HERMIONE)
+    teaching.teach("gnommoweb", "is a container", HERMIONE)
 
-    outcomes = operator_statements.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
+    outcomes = teaching.teach("gnommoweb", "is a repo and runs on heimdall", HERMIONE)
 
     assert [outcome.status for outcome in outcomes] == ["conflict", "inserted"]
     assert outcomes[0].claim == Claim.objects.get()
@@ -118,6 +118,6 @@ def test_each_of_several_facts_has_its_own_outcome() -> None:
 
 def test_nothing_is_stored_of_a_statement_that_is_partly_about_another_thing() -> None:
     with pytest.raises(NotUnderstood):
-        operator_statements.teach("gnommoweb", "gnommoweb is a repo. Heimdall is a server.", HERMIONE)
+        teaching.teach("gnommoweb", "gnommoweb is a repo. Heimdall is a server.", HERMIONE)
 
     assert not Edge.objects.filter(concept__token="gnommoweb").exists()

@@ -18,11 +18,12 @@ from memory.graph.snapshots import take_snapshot
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
-from resolution.decisions import decide, retirement
-from resolution.decisions.aliases import name_concept
-from resolution.decisions.merging import merge
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts.claims import decide
+from resolution.conflicts.verdict import Verdict
+from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
+from resolution.naming.aliases import name_concept
+from resolution.naming.merging import merge
 from resolution.transfer import Differences, ImportRefused, Report, graph_import
 from resolution.transfer.lines import FORMAT, VERSION, Mistake
 from tests.arrange import OPERATOR, dispute, dump, facts, say

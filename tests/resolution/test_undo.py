@@ -9,10 +9,11 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.change_log import read_changes
-from resolution.decisions import DecisionError, decide
-from resolution.decisions.undo import undo, undo_run
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts.change_log import read_changes
+from resolution.conflicts.claims import decide
+from resolution.conflicts.undo import undo, undo_run
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
 from resolution.models import Claim, DecidedTriple, Decision, Run
 from tests.arrange import (
     OPERATOR,

@@ -9,10 +9,11 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resolution.decisions import DecisionError, decide
-from resolution.decisions.undo import undo
-from resolution.domain.verdicts import Verdict
-from resolution.intake.open_claims import rebase
+from resolution.conflicts.claims import decide
+from resolution.conflicts.queue import rebase
+from resolution.conflicts.undo import undo
+from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
 from resolution.models import Claim, Decision
 from tests.arrange import OPERATOR, dump, graph, rows, say
 

@@ -12,11 +12,11 @@ from memory.memories.slots import find_slots
 from memory.memories.store import Change, Draft
 from memory.models import Edge, Episode, Memory, Source
 from resolution.actors import Actor
-from resolution.consolidation import upgrading
-from resolution.decisions.undo import undo_run
-from resolution.layers.memories import dispute
+from resolution.conflicts.memories import dispute
+from resolution.conflicts.undo import undo_run
 from resolution.memories import service
 from resolution.models import Conflict, Run
+from resolution.nightly import upgrading
 from tests.arrange import say
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
-from resolution.views.queue_summary import waiting
+from resolution.pages.queue_summary import waiting
 from tests.arrange import contest, dismiss, prefer, settle, stand, teach, teach_both
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]

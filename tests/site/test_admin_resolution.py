@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from memory.models import Config, LanguageModel, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.models import DecidedTriple, Run
 from tests.arrange import claim_of, dismiss, teach, teach_both, update
 from tests.worlds import Login

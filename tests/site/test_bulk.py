@@ -15,12 +15,11 @@ from memory.admin import base
 from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from memory.running import bootstrap
 from memory.types import TripleIds, whole_number
-from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions import retirement
-from resolution.intake import quotas
+from resolution.conflicts import rulings
+from resolution.intake import quotas, retirement
 from resolution.models import Claim, Conflict
-from resolution.views.concept_detail import CONFLICTS_MAX
+from resolution.pages.concept_detail import CONFLICTS_MAX
 from tests.arrange import configure, dismiss, teach
 from tests.worlds import Login
 

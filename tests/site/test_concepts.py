@@ -18,11 +18,11 @@ from pytest_django import DjangoAssertNumQueries
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
-from resolution.decisions.aliases import name_concept
 from resolution.intake.assertions import Outcome
 from resolution.models import Claim
-from resolution.views import concept_detail
-from resolution.views.concept_detail import MEMBERS_MAX
+from resolution.naming.aliases import name_concept
+from resolution.pages import concept_detail
+from resolution.pages.concept_detail import MEMBERS_MAX
 from tests import arrange
 from tests.arrange import contest, settle
 from tests.worlds import Login

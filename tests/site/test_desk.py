@@ -13,9 +13,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory.running import bootstrap
-from resolution import decisions
+from resolution.actors import Actor
 from resolution.admin.conflicts import ConflictAdmin
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.models import Claim, Decision, Run
 from tests.arrange import OPERATOR, dismiss, dispute, dispute_by_forgetting, facts, say, status, update
 from tests.worlds import Login
@@ -136,7 +136,7 @@ def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> No
 
 
 def test_a_beginning_that_too_many_names_have_is_said(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resolution.views.conflict_list.WORDS_MAX", 2)
+    monkeypatch.setattr("resolution.pages.conflict_list.WORDS_MAX", 2)
     for name in ("gnom-a", "gnom-b", "gnom-c", "gnom"):
         kinds(name)
 
@@ -550,7 +550,7 @@ def test_undoing_leads_to_no_other_site_nor_nowhere(operator: Client, elsewhere:
 
 def test_decisions_are_found_by_concept_and_by_who_decided(operator: Client) -> None:
     dismiss(kinds().pk, OPERATOR, "")
-    dismiss(kinds("mimir").pk, decisions.Actor("ron", OPERATOR.source), "")
+    dismiss(kinds("mimir").pk, Actor("ron", OPERATOR.source), "")
     path = "/admin/resolution/decision/"
 
     by_concept, by_actor = (text(operator.get(path, {"q": word})) for word in ("gnom", "RON"))
@@ -579,7 +579,7 @@ def test_a_page_takes_few_queries(
 ) -> None:
     claim = make()
     run = Run.objects.create(trigger="api", mode="auto", status="done")
-    done = dismiss(claim.pk, decisions.Actor("resolver", OPERATOR.source, run), "no")
+    done = dismiss(claim.pk, Actor("resolver", OPERATOR.source, run), "no")
     undo.undo(done.pk, OPERATOR)
     for number in range(5):
         say(f"{claim.concept} isa thing{number} {claim.dim}", f"agent{number}")

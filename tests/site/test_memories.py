@@ -19,10 +19,10 @@ from memory.timing import undate
 from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.admin.memories import searching
-from resolution.consolidation import night, upgrading
 from resolution.memories import service
 from resolution.memories.remarks import compose
 from resolution.models import Decision, Run
+from resolution.nightly import consolidation, upgrading
 from tests.arrange import say
 from tests.llm_server import LlmServer, llm
 
@@ -129,7 +129,7 @@ def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
     operator.post(f"{page}/act/", {"act": "restore"})
     memory.refresh_from_db()
     assert (memory.status, memory.confidence > 0.5) == ("active", True)
-    assert night.consolidate() is not None
+    assert consolidation.consolidate() is not None
     memory.refresh_from_db()
     assert memory.status == "active"
 
@@ -314,7 +314,7 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
         remember(text, confidence=0.5)
     Config.objects.update_or_create(key="consolidate_model_id", defaults={"value": str(llm.model("ollama").pk)})
     llm.answers({"verdicts": [{"pair": 1, "reasoning": "the same", "decision": "MERGE"}]})
-    run = night.consolidate()
+    run = consolidation.consolidate()
     assert run is not None
 
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")

@@ -45,11 +45,11 @@ from memory.models import (
 from memory.running import bootstrap
 from memory.settings import registry
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
-from resolution import resolver
 from resolution.actors import Actor
-from resolution.decisions import retirement
+from resolution.intake import retirement
 from resolution.memories.project_state import settle
 from resolution.models import Candidate, Claim, Decision, Run
+from resolution.nightly import service
 from tests.arrange import dismiss, teach
 from tests.worlds import Login
 
@@ -91,7 +91,7 @@ def world(module_db: None) -> None:
     decided = Claim.objects.get(concept__token="winky")
     dismiss(decided.pk, OPERATOR, "not so")
     retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
-    run = resolver.request_run(Run.Trigger.ADMIN, "hermione")
+    run = service.request_run(Run.Trigger.ADMIN, "hermione")
     Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())
     dobby = Soas.objects.get(token="dobby")
     Evidence.objects.create(concept=dobby, sentence="dobby is free.", role="user", agent="harry")

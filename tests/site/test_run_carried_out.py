@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from memory.models import Config
 from memory.running import bootstrap
-from resolution import resolver
 from resolution.models import Decision, Run
+from resolution.nightly import service
 from tests.arrange import dispute, facts
 from tests.llm_server import LlmServer, llm
 
@@ -30,7 +30,7 @@ def test_a_real_run_is_asked_for_carried_out_and_taken_back(client: Client, llm:
 
     client.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})
     run = Run.objects.get()
-    resolver.carry_out(run)
+    service.carry_out(run)
     decided = facts()
     shown = client.get(reverse("admin:resolution_run_change", args=[run.pk])).content.decode()
     client.post(reverse("admin:resolution_run_undo", args=[run.pk]), {"reason": "it is not"})

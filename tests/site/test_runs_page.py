@@ -17,11 +17,11 @@ from memory.graph.store import Attribution
 from memory.memories.scope import Scope, Speaker
 from memory.models import Alias, Edge, LanguageModel, Source
 from memory.running import bootstrap
-from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
-from resolution.decisions.aliases import name_concept
 from resolution.models import Claim, Decision, Run
+from resolution.naming.aliases import name_concept
+from resolution.nightly import service
 from tests.arrange import facts, forget, say, teach_both, update
 from tests.memory.memories.said import remembered
 from tests.worlds import Login
@@ -153,7 +153,7 @@ def test_a_run_under_way_is_followed_until_it_has_ended(viewer: Client) -> None:
 
 
 def test_the_list_of_conflicts_follows_a_run_under_way(operator: Client) -> None:
-    run = resolver.request_run(Run.Trigger.ADMIN, "operator")
+    run = service.request_run(Run.Trigger.ADMIN, "operator")
 
     under_way = operator.get("/admin/resolution/conflict/").content.decode()
     Run.objects.filter(pk=run.pk).update(status="done", ended_at=timezone.now())
@@ -165,7 +165,7 @@ def test_the_list_of_conflicts_follows_a_run_under_way(operator: Client) -> None
 
 
 def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) -> None:
-    run = resolver.request_run(Run.Trigger.ADMIN, "operator")
+    run = service.request_run(Run.Trigger.ADMIN, "operator")
     awaited = text(page(viewer, of(run, "progress")))
 
     long_ago = timezone.now() - timedelta(minutes=5)

@@ -19,7 +19,7 @@ from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, Llm
 from memory.running import bootstrap
 from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted, find_range
-from resolution.resolver import schedule as resolver_schedule
+from resolution.nightly import schedule as resolver_schedule
 from tests.arrange import teach
 from tests.worlds import Login
 

@@ -11,7 +11,7 @@ from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
 from memory.running import bootstrap
-from resolution.resolver import schedule as resolver_schedule
+from resolution.nightly import schedule as resolver_schedule
 
 
 class Command(BaseCommand):

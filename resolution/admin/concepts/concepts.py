@@ -35,14 +35,14 @@ from memory.types import whole_number
 from resolution.admin.concepts import names
 from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, offer_undo, report_marked, set_mark
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
-from resolution.intake import operator_statements
+from resolution.conflicts.queue import OPEN
+from resolution.intake import teaching
 from resolution.intake.assertions import Outcome
-from resolution.intake.open_claims import OPEN
-from resolution.intake.operator_statements import STATEMENT_MAX, NotUnderstood
+from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
-from resolution.views import concept_graph, conflict_list
-from resolution.views.concept_detail import portrait
-from resolution.views.concept_graph import DEPTH_MAX, Neighbourhood
+from resolution.pages import concept_graph, conflict_list
+from resolution.pages.concept_detail import portrait
+from resolution.pages.concept_graph import DEPTH_MAX, Neighbourhood
 
 PAGE = "admin:memory_soas_change"
 
@@ -189,7 +189,7 @@ class SoasAdmin(Fixed, ReadPage):
         back = next_page(request) or reverse(PAGE, args=[concept_id])
         statement = request.POST.get("statement", "")
         try:
-            outcomes = operator_statements.teach(concept.token, statement, actor_of(request))
+            outcomes = teaching.teach(concept.token, statement, actor_of(request))
         except NotUnderstood as error:
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
             return redirect(keep_statement(back, concept, statement))

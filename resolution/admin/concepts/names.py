@@ -15,9 +15,9 @@ from memory.english.phrases import format_triple
 from memory.graph.fact_syntax import FactMistake, parse_concept
 from memory.models import Dimension, Soas
 from resolution.admin.pages import actor_of
-from resolution.decisions import aliases, merging
 from resolution.errors import DecisionError
 from resolution.models import Run
+from resolution.naming import aliases, merging
 
 PAGE: Final = "admin:memory_soas_change"
 SHOWN: Final = 100  # facts

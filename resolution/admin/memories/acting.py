@@ -21,7 +21,7 @@ from memory.models import Memory, Project
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
-from resolution.decisions import undo
+from resolution.conflicts import undo
 from resolution.errors import DecisionError
 from resolution.memories import merging, moving, service
 from resolution.models import Decision

@@ -17,7 +17,7 @@ from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
-from resolution.views.phrases import tell_when
+from resolution.pages.words import tell_when
 
 NEIGHBOURS = 3  # messages of the conversation shown before and after
 

@@ -25,13 +25,13 @@ from resolution.admin.memories import acting, moving, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
-from resolution.consolidation.doubts import find_proposed
-from resolution.layers.conflicts import list_open_of
+from resolution.conflicts.opening import list_open_of
 from resolution.memories import service
 from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
-from resolution.views.phrases import percent, tell_when
+from resolution.nightly.doubts import find_proposed
+from resolution.pages.words import percent, tell_when
 
 HISTORY_MAX = 50  # changes shown on a memory's page
 WORDS = {

@@ -18,7 +18,7 @@ from memory.search.found import QUERY_CHARACTERS, Found, Types, answer_search
 from memory.search.service import search
 from memory.templatetags.times import ago
 from memory.timing import is_dated
-from resolution.views.phrases import percent
+from resolution.pages.words import percent
 
 LIMIT: Final = 20
 NOBODY: Final = "anonymous@127.0.0.1"

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
-from resolution.consolidation import night
-from resolution.decisions import undo as undoing
+from resolution.conflicts import undo as undoing
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Run
-from resolution.views.phrases import describe_counts
+from resolution.nightly import consolidation
+from resolution.pages.words import describe_counts
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             self.run_now()
 
     def run_now(self) -> None:
-        run = night.consolidate(user())
+        run = consolidation.consolidate(user())
         if run is None:
             raise CommandError("A consolidation is under way already.")
         self.stdout.write(
@@ -45,11 +45,11 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(run.note))
 
     def rehearse(self) -> None:
-        counts, changes = night.rehearse()
+        counts, changes = consolidation.rehearse()
         for change in changes:
             self.stdout.write(f"{change.get_action_display()}: {change.memory} ({change.reason})")
         self.stdout.write(f"{describe_counts(counts) or 'Nothing to do'}; nothing was changed.")
-        if lack := night.describe_lack():
+        if lack := consolidation.describe_lack():
             self.stdout.write(self.style.WARNING(lack))
 
     def take_back(self, run_id: int) -> None:

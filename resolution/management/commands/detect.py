@@ -11,7 +11,7 @@ from memory.models import Project
 from resolution.detective import run
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Conflict
-from resolution.views.phrases import describe_counts
+from resolution.pages.words import describe_counts
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from memory.management.arguments import find_project, moment
-from resolution.views.mirror.markdown import write_markdown
-from resolution.views.mirror.sheet import make_mirror
+from resolution.pages.mirror.markdown import write_markdown
+from resolution.pages.mirror.sheet import make_mirror
 
 
 class Command(BaseCommand):

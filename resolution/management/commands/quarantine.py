@@ -11,13 +11,13 @@ from memory.english.phrases import format_count
 from memory.management.arguments import moment
 from memory.models import Source
 from resolution.actors import Actor
-from resolution.decisions import undo
-from resolution.decisions.quarantine import describe_quarantine, quarantine
-from resolution.decisions.suspects import find_suspects
+from resolution.conflicts import undo
 from resolution.errors import DecisionError
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Run
-from resolution.views.phrases import describe_history, names_in
+from resolution.pages.words import describe_history, names_in
+from resolution.quarantine.agents import describe_quarantine, quarantine
+from resolution.quarantine.suspects import find_suspects
 
 
 class Command(BaseCommand):

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.english.phrases import format_count
 from memory.llm import LlmError, NoModel
-from resolution import resolver
-from resolution.domain.verdicts import Verdict
+from resolution.conflicts.verdict import Verdict
 from resolution.models import Claim, Run
-from resolution.views.phrases import describe_counts
+from resolution.nightly import service
+from resolution.pages.words import describe_counts
 
 INTERRUPTED = 130  # exit status of an interrupted command, as in shells
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
                 self.rehearse(limit)
             else:
                 self.run_now(limit)
-        except resolver.AlreadyRunning as error:
+        except service.AlreadyRunning as error:
             raise CommandError(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
         except KeyboardInterrupt:
             self.stderr.write("Interrupted. What was decided until then stays.")
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     def rehearse(self, limit: int | None) -> None:
         count = 0
         try:
-            for claim, verdict in resolver.rehearse(limit):
+            for claim, verdict in service.rehearse(limit):
                 count += 1
                 self.stdout.write(f"{claim}: {in_words(verdict)}")
         except NoModel as error:
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             )
 
     def run_now(self, limit: int | None) -> None:
-        run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.show_conflict)
+        run = service.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.show_conflict)
         if run.status == Run.Status.SKIPPED:
             self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
             return

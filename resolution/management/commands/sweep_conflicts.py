@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.english.phrases import format_count
-from resolution.consolidation.sweep import sweep_conflicts
 from resolution.management.commands.resolve_conflicts import user
+from resolution.nightly.sweep import sweep_conflicts
 
 
 class Command(BaseCommand):

@@ -1,0 +1,1 @@
+"""Conflicts: what disputes what, who decides, and how a decision is undone."""

@@ -1,0 +1,246 @@
+"""Opens conflicts, unites those that turn out to be about one slot, and closes moot ones. Triggers (sql/triggers.sql)
+mark the facts, memories and project state in open conflicts as disputed."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.db import connection, transaction
+
+from memory.db.connections import columns, fetch_rows
+from memory.models import NotificationEvent, Project, Soas
+from memory.notifications.outbox import Notice, announce
+from memory.types import Slot
+from resolution.conflicts.keys import carries, fact_key
+from resolution.models import Conflict, ConflictMember
+
+MemberKind = ConflictMember.Kind
+
+TEXT_MAX: Final = 600  # characters
+# Of two concurrent transactions, the second waits and joins the first's conflict, or opens another if that was closed.
+OPEN: Final = """
+    INSERT INTO conflict (slot_kind, owner, key, slot_key, tier, project, question, concept_id, dim_id)
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
+                         %s::int[], %s::int[])
+    ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
+    RETURNING key, id, xmax = 0
+"""
+# Claims against the facts of ``urd``: in their slots or, if the dimension keeps all, with the same parent.
+CLAIMED: Final = """
+    JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
+        AND claim.status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = urd.parent_id)
+"""
+# The open conflicts of rows, including those of claims against facts among them, but not questions about a story.
+OF_ROWS: Final = f"""
+    SELECT conflict.id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
+    JOIN conflict_member AS member ON (member.kind, member.object_id) = (one.kind, one.id)
+    JOIN conflict ON conflict.id = member.conflict_id
+    WHERE conflict.status = 'open' AND question = ''
+    UNION
+    SELECT conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
+    JOIN urd ON one.kind = 'edge' AND edge_id = one.id {CLAIMED}
+    UNION
+    SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
+    ORDER BY 1
+"""
+# The open conflicts that facts of these slots are members of.
+OF_FACTS: Final = """
+    SELECT urd.id, urd.dim_id, min(conflict.id) FROM unnest(%s::int[], %s::int[]) AS slot (concept_id, dim_id)
+    JOIN urd ON (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id)
+    JOIN conflict_member AS member ON kind = 'edge' AND object_id = edge_id
+    JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND question = ''
+    GROUP BY urd.id, urd.dim_id
+"""
+JOIN: Final = f"""
+    INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support, text, is_asked)
+    SELECT %s, new.* FROM unnest(%s::text[], %s::bigint[], %s::smallint[], %s::jsonb[], %s::text[], %s::bool[]) AS new
+    ON CONFLICT (kind, object_id, conflict_id) DO UPDATE
+    SET text = excluded.text, support = conflict_member.support || (
+        SELECT coalesce(jsonb_agg(voice), '[]') FROM jsonb_array_elements(excluded.support) AS voice
+        WHERE NOT conflict_member.support @> jsonb_build_array(voice)
+          AND jsonb_array_length(conflict_member.support) < {ConflictMember.SUPPORT_MAX}
+    )
+"""
+POINT: Final = """
+    UPDATE conflict_member AS lower SET conflicts_with_id = higher.id
+    FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) AS new (kind, object_id, other_kind, other_id)
+    JOIN conflict_member AS higher ON (higher.kind, higher.object_id) = (other_kind, other_id)
+    WHERE (lower.kind, lower.object_id) = (new.kind, new.object_id) AND lower.trust < higher.trust
+      AND lower.conflict_id = %s AND higher.conflict_id = %s
+"""
+# The open conflicts of claims against these facts.
+AGAINST: Final = f"""
+    SELECT DISTINCT edge_id, conflict.id, slot_kind
+    FROM urd {CLAIMED} JOIN conflict ON conflict.id = conflict_id WHERE edge_id = ANY(%s)
+"""
+# The rows that people have kept beside a row, and what both said then.
+SETTLED: Final = """
+    SELECT other.kind, other.object_id, mine.text, other.text
+    FROM conflict_member AS mine
+    JOIN decision ON decision.conflict_id = mine.conflict_id AND decision.kind IN ('accept', 'dismiss')
+    JOIN conflict_member AS other ON other.conflict_id = mine.conflict_id AND other.id <> mine.id
+    WHERE (mine.kind, mine.object_id) = (%s, %s)
+      AND NOT EXISTS (SELECT FROM decision AS undo WHERE undo.undoes_id = decision.id)
+"""
+
+
+class Member(NamedTuple):
+    """A side of a conflict: a row, its text, and the (agent, channel) pairs that have said so. ``against`` is the kind
+    and id of the member of a higher layer that it contradicts. ``is_asked`` is True if the conflict's question is
+    whether it still holds."""
+
+    kind: str
+    object_id: int
+    text: str
+    support: Sequence[tuple[str, str]] = ()
+    against: tuple[str, int] | None = None
+    is_asked: bool = False
+
+    @property
+    def trust(self) -> int:
+        return ConflictMember.TRUST[MemberKind(self.kind)]
+
+
+def open_conflict(
+    key: str,
+    about: Mapping[str, Any],
+    members: Sequence[Member],
+    *,
+    owner: str = "",
+    project: str = "",
+    tier: str = "slot",
+    question: str = "",
+) -> int:
+    """Add the members to the slot's open conflict, or open one, and return its id.
+
+    Open conflicts that share a member are about the same slot and are united into the oldest; questions about a story
+    are left alone. ``about`` describes the slot in words. Runs in the caller's transaction, or in its own.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        conflict_id = None if question else _unite_open(members, owner, key)
+        if conflict_id is None:
+            kind = Conflict.Kind.NARRATIVE if question else Conflict.Kind.MEMORY_SLOT
+            row = (kind, owner, key, json.dumps(about), tier, project, question, None, None)
+            [conflict_id] = _open([row]).values()
+        rows = [
+            (m.kind, m.object_id, m.trust, json.dumps(m.support), m.text[:TEXT_MAX], m.is_asked)
+            for m in sorted(members, key=lambda m: (m.kind, m.object_id))
+        ]
+        cursor.execute(JOIN, [conflict_id, *columns(rows, 6)])
+        if tier == Conflict.Tier.MODEL:  # even if a rule found it first: rules can no longer judge all of it
+            Conflict.objects.filter(pk=conflict_id).update(tier=tier)
+        if pairs := [(m.kind, m.object_id, *m.against) for m in members if m.against is not None]:
+            cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
+    return int(conflict_id)
+
+
+def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
+    """Open conflicts, or find those just opened by others, and announce the new ones. Returns the ids by key."""
+    ids, notices = {}, []
+    abouts = {row[2]: (json.loads(row[3]), row[5]) for row in rows}
+    for key, conflict_id, is_new in fetch_rows(OPEN, columns(rows, 9)):
+        ids[key] = conflict_id
+        if is_new:
+            about, project = abouts[key]
+            slot = _name_slot(about)
+            summary = f"A conflict was opened: {slot}" if slot else "A conflict was opened"
+            notices.append(Notice(summary, {"id": conflict_id, "slot": slot, "project": project}))
+    announce(NotificationEvent.CONFLICT_OPENED, notices)
+    return ids
+
+
+def _name_slot(about: Mapping[str, Any]) -> str:
+    """Return a name for the slot of facts or project state, else "": slots of memories consist of people's words."""
+    if "concept" in about:
+        return f"{about['concept']} [{about['dimension']}]"
+    return str(about.get("key", ""))
+
+
+def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
+    kinds, ids = columns([member[:2] for member in members], 2)
+    found = [id for (id,) in fetch_rows(OF_ROWS, {"kinds": kinds, "ids": ids, "owner": owner, "key": key})]
+    open_ones = sorted(lock_open(found))
+    if len(open_ones) > 1:
+        fetch_rows("SELECT conflicts_unite(%s, %s)", [open_ones[0], open_ones[1:]])
+    return open_ones[0] if open_ones else None
+
+
+def unite_conflicts_of(conflict: Conflict) -> None:
+    """Unite the open conflicts that share a member with this one."""
+    rows = conflict.members.values_list("kind", "object_id")
+    _unite_open([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
+
+
+def lock_open(conflict_ids: Iterable[int]) -> set[int]:
+    """Lock the conflicts and return those that are open. Nobody can close them before the end of the transaction."""
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=set(conflict_ids)).order_by("pk")
+    return {row.pk for row in rows if row.status == Conflict.Status.OPEN}
+
+
+def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
+    """Return the ids of the open conflicts for new claims to these slots of the graph."""
+    found = {(concept, dim): id for concept, dim, id in fetch_rows(OF_FACTS, columns(sorted(slots), 2))}
+    still_open = lock_open(found.values())
+    found = {slot: conflict_id for slot, conflict_id in found.items() if conflict_id in still_open}
+    if not (new := sorted(set(slots) - found.keys())):
+        return found
+    words = Soas.objects.only("token").in_bulk({word for slot in new for word in slot})
+    slugs = Project.objects.values_list("slug", flat=True).order_by("slug")
+    keys: dict[Slot, str] = {}
+    rows: dict[str, tuple[Any, ...]] = {}
+    for slot in new:
+        concept, dim = (words[word].token for word in slot)
+        key = keys[slot] = fact_key(concept, dim)
+        about = json.dumps({"concept": concept, "dimension": dim})
+        project = next((slug for slug in slugs if carries(concept, slug)), "")
+        rows.setdefault(key, (Conflict.Kind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
+    opened = _open(list(rows.values()))
+    return found | {slot: opened[key] for slot, key in keys.items()}
+
+
+def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
+    """Return the rows, among those given by kind and id with their texts, that people have kept beside this one. The
+    decision only counts while both texts are unchanged."""
+    return {
+        (kind, object_id)
+        for kind, object_id, own_text, text in fetch_rows(SETTLED, [member.kind, member.object_id])
+        if own_text == member.text[:TEXT_MAX] and text == texts.get((kind, object_id), "")[:TEXT_MAX]
+    }
+
+
+def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the open conflicts of disputed rows as answers show them: ``id``, ``kind`` and ``conflicts_with``, the
+    kind and id of the row in a higher layer that it contradicts, or None. Facts also get the conflicts of the claims
+    against them."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    rows = ConflictMember.objects.filter(kind=kind, object_id__in=list(ids), conflict__status=Conflict.Status.OPEN)
+    for member in rows.select_related("conflict", "conflicts_with").order_by("conflict_id"):
+        higher = member.conflicts_with
+        against = {"kind": higher.kind, "id": higher.object_id} if higher is not None else None
+        item = {"id": member.conflict_id, "kind": member.conflict.slot_kind, "conflicts_with": against}
+        found.setdefault(member.object_id, []).append(item)
+    if kind == MemberKind.EDGE:
+        for edge_id, conflict_id, conflict_kind in fetch_rows(AGAINST, [list(ids)]):
+            known = found.setdefault(edge_id, [])
+            if all(item["id"] != conflict_id for item in known):
+                known.insert(0, {"id": conflict_id, "kind": conflict_kind, "conflicts_with": None})
+    return found
+
+
+def settle_moot(kind: str, ids: Collection[int]) -> None:
+    """Close the rows' open conflicts that have fewer than two current members left, and questions about a story whose
+    subject is superseded. Triggers do this when facts and project state go; callers must do it for memories."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT conflicts_settle_moot(%s, %s)", [kind, list(ids)])
+
+
+def close_moot(conflict_ids: Collection[int]) -> int:
+    """Close the open ones among the conflicts, whose members no longer contradict each other. Returns how many."""
+    [(count,)] = fetch_rows("SELECT conflicts_close_moot(%s)", [list(conflict_ids)])
+    return int(count)
+
+
+def find_open(kind: str, ids: Collection[int]) -> set[int]:
+    """Return the ids of the open conflicts that have one of these rows as a member."""
+    rows = Conflict.objects.filter(status=Conflict.Status.OPEN)
+    return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

@@ -1,1 +1,0 @@
-"""Nightly consolidation of memories: evidence, contradictions, duplicates, decay."""

@@ -1,1 +1,0 @@
-"""Conflicts across layers: finding, opening, uniting and closing them and their members."""

@@ -1,0 +1,1 @@
+"""Names of concepts: aliases, renaming, merging."""

@@ -1,0 +1,1 @@
+"""The nightly jobs: resolver, consolidation, sweep."""

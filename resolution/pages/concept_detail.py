@@ -1,0 +1,278 @@
+"""Everything known about one concept or one fact, in few queries and bounded sizes. Each part is read when a page asks
+for it, and pages only ask for what the account may view."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any, Final, NamedTuple, TypeVar
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
+from memory.english.tokenizer import tokenise
+from memory.graph.store import IMPORTED
+from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
+from memory.types import Place
+from resolution.conflicts.queue import IN_ORDER, OPEN
+from resolution.models import Claim, Conflict, ConflictMember
+from resolution.pages.origins import Origin, find_origins
+from resolution.pages.words import STATING, by_whom, describe_history, names_in, percent
+
+FACTS_MAX: Final = 100
+MEMBERS_MAX: Final = 25
+NAMES_MAX: Final = 50
+HISTORY_MAX: Final = 15
+CONFLICTS_MAX: Final = 10
+SENTENCES_MAX: Final = 5
+VOICES_MAX: Final = 20
+COUNTED_MAX: Final = 10_000  # facts
+MEMORIES_MAX: Final = 8
+MEMORIES_READ: Final = 200  # matching by stem: "university" also finds "universal", which is filtered out afterwards
+PLACING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE)
+
+MEMBERS: Final = """
+    SELECT count(*) FROM (SELECT FROM urd AS member WHERE parent_id = %s AND id <> parent_id LIMIT %s) AS counted
+"""
+
+Listed = TypeVar("Listed")
+AnyRow = TypeVar("AnyRow", bound=Model)
+
+
+class Some(list[Listed]):
+    """The first of many rows."""
+
+    has_more: bool = False
+
+
+class HistoryEntry(NamedTuple):
+    """A row of the history, in words. ``can_return`` is True if it retired a fact whose place is free."""
+
+    row: EdgeHistory
+    what: str
+    can_return: bool
+
+
+class KnownFact(NamedTuple):
+    """A fact. ``conflict_id`` is the open conflict in its slot. If ``is_imported``, the named agent stated it
+    elsewhere, if at all: a file can name anybody."""
+
+    edge: Edge
+    by: str
+    sureness: str
+    conflict_id: int | None
+    is_imported: bool
+
+
+class Voice(NamedTuple):
+    """A speaker who stated a fact, how often that was recorded, and when last."""
+
+    agent: str
+    role: str
+    times: int
+    last: datetime
+
+
+class Portrait:
+    """A concept. ``facts`` are about it, ``members`` are in it."""
+
+    def __init__(self, concept: Soas) -> None:
+        self.concept = concept
+        self.is_dimension = hasattr(concept, "dimension")
+
+    @cached_property
+    def names(self) -> list[Alias]:
+        """Its aliases or, if it is an alias itself, the row that leads to its concept."""
+        rows = Alias.objects.filter(Q(pk=self.concept.pk) | Q(concept=self.concept))
+        return list(rows.select_related("soas", "concept").order_by("soas__token")[:NAMES_MAX])
+
+    @property
+    def canonical(self) -> Soas | None:
+        """The concept, if this is an alias."""
+        return next((row.concept for row in self.names if row.pk == self.concept.pk), None)
+
+    @cached_property
+    def facts(self) -> Some[KnownFact]:
+        return _know(_first(_facts().filter(concept=self.concept).order_by("-dim_id"), FACTS_MAX))
+
+    @cached_property
+    def members(self) -> Some[KnownFact]:
+        # Annotate the count, so that pages need no separate query.
+        counted = RawSQL(MEMBERS, [self.concept.pk, COUNTED_MAX + 1], IntegerField())
+        members = _facts().filter(parent=self.concept).annotate(counted=counted)
+        return _know(_first(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX))
+
+    @cached_property
+    def further(self) -> str:
+        """The number of members that are not shown, in words; "" if there are none."""
+        counted: int = getattr(self.members[0].edge, "counted", 0) if self.members else 0
+        return _in_words(counted, shown=len(self.members))
+
+    @cached_property
+    def in_dimension(self) -> str:
+        facts = Edge.objects.filter(dim=self.concept).exclude(concept=self.concept)
+        return _in_words(facts[: COUNTED_MAX + 1].count()) or "0"
+
+    @cached_property
+    def sentences(self) -> list[Evidence]:
+        return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
+
+    @cached_property
+    def memories(self) -> Some[Memory]:
+        """The newest active and candidate memories that contain any of its names."""
+        names = {self.concept.token, *(row.soas.token for row in self.names)}
+        phrases = (SearchQuery(name.replace("_", " "), config="english", search_type="phrase") for name in names)
+        rows = Memory.objects.select_related("project").defer("lexemes").order_by("-pk")
+        rows = rows.filter(status__in=(Memory.Status.ACTIVE, Memory.Status.CANDIDATE), lexemes=reduce(or_, phrases))
+        return _first([row for row in rows[:MEMORIES_READ] if _names(row.text, names)], MEMORIES_MAX)
+
+    @cached_property
+    def claims(self) -> Some[Claim]:
+        """The claims that it is part of."""
+        here = self.concept
+        part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
+        return _first_conflicts(part)
+
+    @cached_property
+    def history(self) -> Some[HistoryEntry]:
+        taken = None if self.facts.has_more else {known.edge.place for known in self.facts}
+        return _first_events(taken, concept=self.concept)
+
+    @property
+    def is_disputed(self) -> bool:
+        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.claims)
+
+    @property
+    def is_unknown(self) -> bool:
+        return not (self.facts or self.members or self.is_dimension)
+
+
+class Sheet:
+    def __init__(self, edge: Edge) -> None:
+        (self.known,) = _know(Some([edge]))
+        self._slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
+
+    @cached_property
+    def voices(self) -> list[Voice]:
+        parent_id = self.known.edge.parent_id
+        said = EdgeHistory.objects.filter(**self._slot, action__in=STATING, after__parent_id=parent_id)
+        counted = said.values_list("actor", "role").annotate(times=Count("pk"), last=Max("at")).order_by("-last")
+        return [Voice(*row) for row in counted[:VOICES_MAX]]
+
+    @cached_property
+    def origins(self) -> list[Origin]:
+        return find_origins(self.known.edge)
+
+    @cached_property
+    def history(self) -> Some[HistoryEntry]:
+        return _first_events({self.known.edge.place}, **self._slot)
+
+    @cached_property
+    def claims(self) -> Some[Claim]:
+        return _first_conflicts(Q(**self._slot))
+
+
+def portrait(concept_id: int) -> Portrait | None:
+    """Return the concept, or None if there is none with this id."""
+    concept = Soas.objects.select_related("dimension").filter(pk=concept_id).first()
+    return Portrait(concept) if concept is not None else None
+
+
+def sheet(edge_id: int) -> Sheet | None:
+    """Return the fact, or None if there is none with this id."""
+    edge = _edges().filter(pk=edge_id).first()
+    return Sheet(edge) if edge is not None else None
+
+
+def open_conflict() -> Coalesce:
+    """Return an expression for the key of an edge's open conflict: one in its slot (if the dimension keeps all, about
+    the same parent), else one with another layer."""
+    claims = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
+    about = claims.filter(Q(incoming_parent=OuterRef("parent")) | Q(dim__dimension__is_additive=False))
+    members = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, object_id=OuterRef("pk"))
+    between = members.filter(conflict__status=Conflict.Status.OPEN).order_by("conflict")
+    return Coalesce(Subquery(about.values("conflict")[:1]), Subquery(between.values("conflict")[:1]))
+
+
+def last_sentence() -> Subquery:
+    """Return an expression for the words in which an edge was last stated, if the history has them."""
+    slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), action__in=STATING)
+    parent = Cast(KT("after__parent_id"), IntegerField())
+    said = slot.annotate(of=parent).filter(of=OuterRef("parent")).exclude(reason="")
+    return Subquery(said.order_by("-at", "-pk").values("reason")[:1])
+
+
+def _edges() -> QuerySet[Edge]:
+    slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"))
+    placed = slot.filter(action__in=PLACING).annotate(by=KT("after__agent")).filter(by=OuterRef("agent"))
+    placed_as = Subquery(placed.order_by("-at", "-pk").values("role")[:1])
+    return Edge.objects.select_related("concept", "parent", "dim").annotate(
+        open_conflict=open_conflict(), placed_as=placed_as
+    )
+
+
+def _facts() -> QuerySet[Edge]:
+    return _edges().exclude(concept=F("parent"))  # without roots
+
+
+def _names(text: str, names: Collection[str]) -> bool:
+    """True if the text contains one of the names, spelled as one word or as several."""
+    words = f"_{'_'.join(token.text for token in tokenise(text))}_"
+    return any(f"_{name}_" in words for name in names)
+
+
+def _first(rows: Sequence[AnyRow] | QuerySet[AnyRow], most: int) -> Some[AnyRow]:
+    found = Some(rows[: most + 1])
+    found.has_more = len(found) > most
+    del found[most:]
+    return found
+
+
+def _know(edges: Some[Any]) -> Some[KnownFact]:
+    known = Some(
+        KnownFact(
+            edge,
+            by_whom(edge.agent, edge.source),
+            percent(edge.confidence),
+            edge.open_conflict,
+            edge.placed_as == IMPORTED,
+        )
+        for edge in edges
+    )
+    known.has_more = edges.has_more
+    return known
+
+
+def _first_conflicts(which: Q) -> Some[Claim]:
+    """Return open claims in the order in which they are decided, then closed ones, newest first."""
+    closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
+    order = (closed.desc(nulls_first=True), *IN_ORDER)
+    # Join the words to the few rows that are shown, not to all that are sorted.
+    keys = Claim.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
+    rows = Claim.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
+    return _first(rows.order_by(*order), CONFLICTS_MAX)
+
+
+def _first_events(taken: Collection[Place] | None, **which: Any) -> Some[HistoryEntry]:
+    """Return the newest events. ``taken`` are the places where the concept has a fact, or None if they are not
+    known."""
+    rows = _first(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
+    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
+    events: Some[HistoryEntry] = Some()
+    for row in rows:
+        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
+        is_free = taken is None or not {slot, (*slot, parent_id)} & set(taken)
+        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
+        events.append(HistoryEntry(row, describe_history(row, tokens), can_return))
+    events.has_more = rows.has_more
+    return events
+
+
+def _in_words(counted: int, shown: int = 0) -> str:
+    """Format the number of rows that are not shown; "" for none."""
+    if counted > COUNTED_MAX:
+        return f"more than {COUNTED_MAX - shown:,}"
+    return f"{counted - shown:,}" if counted > shown else ""

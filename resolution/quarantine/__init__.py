@@ -1,0 +1,1 @@
+"""Quarantine of an agent: its statements lose their support."""
