@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests import scheduling
+from tests import embedded_postgres, scheduling
 from tests.receiver import Receiver
 
 # A shell ignores Ctrl-C for what it starts with "&", and every child inherits that: then a test that interrupts one
@@ -31,6 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.FilesTogether:
     return scheduling.FilesTogether(config, log)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """True if the cluster is this run's own and goes as a whole. Dropping its database first would only wait for
+    whoever is in it, an autovacuum worker, say, and then fail."""
+    return bool(embedded_postgres.SERVERS)
 
 
 @pytest.fixture(scope="session", autouse=True)
