@@ -37,67 +37,26 @@ CREATE TRIGGER soas_announce_delete AFTER DELETE ON soas REFERENCING OLD TABLE A
 CREATE TRIGGER soas_announce_truncate AFTER TRUNCATE ON soas
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
--- Edges, dimensions, aliases, agents, project state: by key.
-CREATE TRIGGER urd_announce_insert AFTER INSERT ON urd REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER urd_announce_update AFTER UPDATE ON urd
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER urd_announce_delete AFTER DELETE ON urd REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER urd_announce_truncate AFTER TRUNCATE ON urd
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
-CREATE TRIGGER dimension_announce_insert AFTER INSERT ON dimension REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER dimension_announce_update AFTER UPDATE ON dimension
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER dimension_announce_delete AFTER DELETE ON dimension REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER dimension_announce_truncate AFTER TRUNCATE ON dimension
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
-CREATE TRIGGER alias_announce_insert AFTER INSERT ON alias REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER alias_announce_update AFTER UPDATE ON alias
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER alias_announce_delete AFTER DELETE ON alias REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER alias_announce_truncate AFTER TRUNCATE ON alias
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
-CREATE TRIGGER agent_announce_insert AFTER INSERT ON agent REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER agent_announce_update AFTER UPDATE ON agent
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER agent_announce_delete AFTER DELETE ON agent REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER agent_announce_truncate AFTER TRUNCATE ON agent
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
-CREATE TRIGGER project_state_announce_insert AFTER INSERT ON project_state REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER project_state_announce_update AFTER UPDATE ON project_state
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER project_state_announce_delete AFTER DELETE ON project_state REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER project_state_announce_truncate AFTER TRUNCATE ON project_state
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
--- Candidates that hold for their speaker alone are in that speaker's prompts.
-CREATE TRIGGER edge_candidate_announce_insert AFTER INSERT ON edge_candidate REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER edge_candidate_announce_update AFTER UPDATE ON edge_candidate
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER edge_candidate_announce_delete AFTER DELETE ON edge_candidate REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
-CREATE TRIGGER edge_candidate_announce_truncate AFTER TRUNCATE ON edge_candidate
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
+-- Rows by key; claims and decided triples by the concept that they are about. Candidates that hold for their speaker
+-- alone are in that speaker's prompts.
+DO $$
+DECLARE
+    named text;
+    key text;
+BEGIN
+    FOR named, key IN VALUES ('urd', 'id'), ('dimension', 'id'), ('alias', 'id'), ('agent', 'id'), ('project_state', 'id'),
+            ('edge_candidate', 'id'), ('resolution_queue', 'concept_id'), ('decided_triple', 'concept_id') LOOP
+        EXECUTE format('CREATE TRIGGER %1$s_announce_insert AFTER INSERT ON %1$s REFERENCING NEW TABLE AS new_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_update AFTER UPDATE ON %1$s
+            REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_delete AFTER DELETE ON %1$s REFERENCING OLD TABLE AS old_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_truncate AFTER TRUNCATE ON %1$s
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload()', named);
+    END LOOP;
+END $$;
 
 CREATE TRIGGER prompt_opening_announce AFTER UPDATE ON prompt_opening FOR EACH ROW
     WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION festinger_announce_reload();
@@ -131,16 +90,15 @@ CREATE TRIGGER episode_announce_truncate AFTER TRUNCATE ON episode
 
 -- Small tables, which are read as a whole: settings (whose keys are long), mute patterns, who has taught, and which
 -- agents may name which project.
-CREATE TRIGGER config_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON config
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-CREATE TRIGGER mute_pattern_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON mute_pattern
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-CREATE TRIGGER teacher_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON teacher
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-CREATE TRIGGER project_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON project
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-CREATE TRIGGER agent_allowed_projects_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON agent_allowed_projects
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
+DO $$
+DECLARE
+    named text;
+BEGIN
+    FOREACH named IN ARRAY ARRAY['config', 'mute_pattern', 'teacher', 'project', 'agent_allowed_projects'] LOOP
+        EXECUTE format('CREATE TRIGGER %1$s_announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON %1$s
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload()', named);
+    END LOOP;
+END $$;
 
 -- === memory: search ===
 
@@ -187,27 +145,6 @@ CREATE TRIGGER decision_is_append_only BEFORE UPDATE OR DELETE ON decision
 CREATE TRIGGER decision_is_never_emptied BEFORE TRUNCATE ON decision
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_refuse_rewriting();
 
--- The caches show open claims and decided triples, by concept.
-CREATE TRIGGER resolution_queue_announce_insert AFTER INSERT ON resolution_queue REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER resolution_queue_announce_update AFTER UPDATE ON resolution_queue
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER resolution_queue_announce_delete AFTER DELETE ON resolution_queue REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER resolution_queue_announce_truncate AFTER TRUNCATE ON resolution_queue
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
-CREATE TRIGGER decided_triple_announce_insert AFTER INSERT ON decided_triple REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER decided_triple_announce_update AFTER UPDATE ON decided_triple
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER decided_triple_announce_delete AFTER DELETE ON decided_triple REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('concept_id');
-CREATE TRIGGER decided_triple_announce_truncate AFTER TRUNCATE ON decided_triple
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
-
 -- === resolution: members of conflicts ===
 
 -- Members of open conflicts are marked as disputed.
@@ -235,42 +172,31 @@ CREATE TRIGGER forgotten_memories_meet_nothing AFTER DELETE ON memory
 -- === resolution: the log of decisions ===
 
 -- Every table that decisions change. While none is in progress, the condition costs nothing that shows.
-CREATE TRIGGER urd_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON urd FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('edge_id');
-CREATE TRIGGER dimension_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON dimension FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id', 'is_additive');
-CREATE TRIGGER alias_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON alias FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id');
-CREATE TRIGGER evidence_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON evidence FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id', 'sentence');
-CREATE TRIGGER project_state_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON project_state FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id');
-CREATE TRIGGER memory_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON memory FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id', 'lexemes', 'is_personal');
-CREATE TRIGGER memory_lineage_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON memory_lineage FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id');
-CREATE TRIGGER conflict_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON conflict FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id', 'slot_key', 'question', 'resolution');
+DO $do$
+DECLARE
+    named text;
+    arguments text;  -- the key; then columns that are not logged
+BEGIN
+    FOR named, arguments IN VALUES
+            ('urd', $$'edge_id'$$),
+            ('dimension', $$'id', 'is_additive'$$),
+            ('alias', $$'id'$$),
+            ('evidence', $$'id', 'sentence'$$),
+            ('project_state', $$'id'$$),
+            ('memory', $$'id', 'lexemes', 'is_personal'$$),
+            ('memory_lineage', $$'id'$$),
+            ('conflict', $$'id', 'slot_key', 'question', 'resolution'$$),
+            ('resolution_queue', $$'id', 'conflict_id', 'evidence', 'claimed_until'$$),
+            ('decided_triple', $$'id'$$),
+            ('edge_candidate', $$'id'$$) LOOP
+        EXECUTE format($$CREATE TRIGGER %1$s_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON %1$s FOR EACH ROW
+            WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+            EXECUTE FUNCTION decision_logs_change(%2$s)$$, named, arguments);
+    END LOOP;
+END $do$;
 CREATE TRIGGER memory_history_is_logged AFTER INSERT ON memory_history FOR EACH ROW
     WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
     EXECUTE FUNCTION decision_logs_change('id', 'before', 'after', 'reason', 'conversation');
-CREATE TRIGGER resolution_queue_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON resolution_queue FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id', 'conflict_id', 'evidence', 'claimed_until');
-CREATE TRIGGER decided_triple_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON decided_triple FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id');
-CREATE TRIGGER edge_candidate_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON edge_candidate FOR EACH ROW
-    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
-    EXECUTE FUNCTION decision_logs_change('id');
 
 -- Whoever has these forgotten wants their words gone from the log, too; retention periods do the same.
 CREATE TRIGGER forgotten_memory_leaves_the_log AFTER DELETE ON memory
