@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from django.utils import timezone
@@ -48,9 +49,9 @@ from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
 from resolution.conflicts.detection import detect_memory
 from resolution.models import Decision, Run
-from resolution.nightly import run_records
 from resolution.nightly.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
 from resolution.nightly.inventory import connect
+from resolution.nightly.runs import ask
 
 ACTOR: Final = "consolidation"
 RELATED: Final = 6.4  # deviations above noise at which messages count as about the same thing
@@ -122,11 +123,10 @@ class Extraction:
                 self.notes.append(f"What was said waits for the next night: {error}")
                 break
             finally:
-                run_records.note_progress(self.run, **run_records.sum_cost(self.run))
                 on_progress()
 
     def extract(self, due: DueSpeaker, groups: MessageGroups) -> None:
-        """Ask the model about the groups and store its conclusions. Raises LlmError."""
+        """Ask the model about the groups and store its conclusions. Raises LlmError, RunLost."""
         newest = newest_of(due)
         shown = [each for group in groups for each in group]
         known = Memory.objects.filter(
@@ -137,16 +137,14 @@ class Extraction:
         ).order_by("-id")
         said = [[QuotedMessage(each.words, describe_time(each.episode.said_at)) for each in group] for group in groups]
         question = build_question(said, list(known.values_list("text", flat=True)[:KNOWN_MAX]))
-        run_records.note_progress(self.run, model_name=self.model.model_name)
-        answer = llm.ask(
+        concluded, rejected = ask(
+            self.run,
             self.model,
             LlmCall.Purpose.EXTRACT,
-            run_records.subject(self.run, f"{len(shown)} messages of {due.scope.speaker.agent}"),
-            system=question.system,
-            prompt=question.prompt,
-            schema=question.schema,
+            f"{len(shown)} messages of {due.scope.speaker.agent}",
+            question,
+            partial(read_conclusions, said=[each.words for each in shown]),
         )
-        concluded, rejected = read_conclusions(answer.data, [each.words for each in shown])
         vectors = embed([each.text for each in concluded])
         outcomes = run_transaction(lambda: self.take_in(due, shown, concluded, vectors))
         self.counts.update(outcomes)

@@ -1,10 +1,10 @@
 """Asks a language model about one conflict: gathers the evidence for both sides and reads the verdict."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from django.utils import timezone
 
-from memory import llm
 from memory.attribution.client_names import is_registered
 from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
 from memory.questions import explain_concept
@@ -12,8 +12,9 @@ from memory.timing import describe_time
 from memory.types import Triple
 from resolution.conflicts.in_the_way import edge_at, edges_near
 from resolution.conflicts.verdict import Verdict, read_verdict
-from resolution.models import Claim, CollisionType
+from resolution.models import Claim, CollisionType, Run
 from resolution.nightly.resolver_prompt import Case, CaseSide, QuotedStatement, build_question
+from resolution.nightly.runs import ask
 from resolution.pages import conflict_facts
 from resolution.pages.words import STATING
 
@@ -25,14 +26,12 @@ DIMENSIONS_MAX = 40  # most used first
 NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
 
 
-def judge(claim: Claim, model: LanguageModel, subject: str) -> Verdict:
-    """Return the model's verdict. Raises LlmError, and VerdictMistake if the answer is no valid verdict on this
-    conflict."""
-    asked = build_question(gather(claim))
-    answer = llm.ask(
-        model, LlmCall.Purpose.RESOLVE, subject, system=asked.system, prompt=asked.prompt, schema=asked.schema
-    )
-    return read_verdict(answer.data, claim.collision_type)
+def judge(claim: Claim, model: LanguageModel, run: Run | None = None) -> Verdict:
+    """Return the model's verdict, for the run or a dry run. Raises LlmError, also if the answer is no valid verdict on
+    this conflict, and RunLost."""
+    question, about = build_question(gather(claim)), f"conflict {claim.conflict_id}"
+    read = partial(read_verdict, collision_type=claim.collision_type)
+    return ask(run, model, LlmCall.Purpose.RESOLVE, about, question, read)
 
 
 def gather(claim: Claim) -> Case:

@@ -12,7 +12,7 @@ from memory import llm as language_models
 from memory.graph.store import ensure_dimension, ensure_tokens, retire
 from memory.models import Agent, Dimension, Edge, Evidence, LlmCall, Soas, Source
 from memory.running.bootstrap import load_dimensions
-from resolution.conflicts.verdict import Verdict, VerdictMistake
+from resolution.conflicts.verdict import Verdict
 from resolution.intake import quotas
 from resolution.models import Claim
 from resolution.nightly.judge import gather, judge
@@ -31,7 +31,7 @@ def seen(claim: Claim) -> Claim:
 def told(claim: Claim, server: LlmServer, answer: dict[str, Any]) -> dict[str, Any]:
     """The document that the model gets."""
     server.answers(answer)
-    judge(seen(claim), server.model("ollama"), "a test")
+    judge(seen(claim), server.model("ollama"))
     return json.loads(server.asked[-1].prompt.partition("The document:\n")[2])
 
 
@@ -39,21 +39,22 @@ def test_the_verdict_is_what_the_model_answers(llm: LlmServer) -> None:
     claim = kinds()
     llm.answers(DECOMPOSE)
 
-    verdict = judge(seen(claim), llm.model("ollama"), "a test")
+    verdict = judge(seen(claim), llm.model("ollama"))
 
     assert verdict == Verdict(
         "decompose", DECOMPOSE["reasoning"], existing_dimension="artifact-type", new_dimension="deployment-type"
     )
     call = LlmCall.objects.get()
-    assert (call.purpose, call.subject, call.error) == ("resolve", "a test", "")
+    assert (call.purpose, call.subject, call.error) == ("resolve", f"dry run, conflict {claim.conflict_id}", "")
 
 
 def test_an_answer_that_is_for_operators_only_is_a_mistake(llm: LlmServer) -> None:
     claim = places()
     llm.answers(DECOMPOSE)
 
-    with pytest.raises(VerdictMistake, match="only dismiss, update"):
-        judge(seen(claim), llm.model("ollama"), "a test")
+    with pytest.raises(language_models.Unreadable, match="only dismiss, update"):
+        judge(seen(claim), llm.model("ollama"))
+    assert "only dismiss, update" in LlmCall.objects.get().error
 
 
 def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
@@ -61,7 +62,7 @@ def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
     llm.answers({"reasoning": "both are true", "decision": "decompose"})
 
     with pytest.raises(language_models.Unreadable):
-        judge(seen(claim), llm.model("ollama"), "a test")
+        judge(seen(claim), llm.model("ollama"))
 
 
 def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
