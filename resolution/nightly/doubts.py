@@ -13,7 +13,7 @@ from memory.timing import describe_time
 from resolution.conflicts.memories import drop_settled
 from resolution.models import Run
 from resolution.nightly.inventory import Owner, find_memories, owner_of
-from resolution.nightly.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
+from resolution.nightly.memory_prompt import PairVerdict, build_question, read_verdicts
 from resolution.nightly.runs import ask
 
 PAIRS_MAX: Final = 40  # per call; the others wait for the next night
@@ -87,6 +87,7 @@ def ask_about(pairs: Sequence[MemoryPair], run: Run, model: LanguageModel) -> di
     return ask(run, model, LlmCall.Purpose.COMPARE, f"{len(pairs)} pairs of memories", question, read)
 
 
-def quote(memory: Memory, run: Run) -> QuotedMemory:
-    sure = store.current_confidence(memory, run.started_at)
-    return QuotedMemory(memory.text, sure, memory.channel, describe_time(memory.said_at))
+def quote(memory: Memory, run: Run) -> dict[str, object]:
+    sure = round(store.current_confidence(memory, run.started_at), 2)
+    said_at = describe_time(memory.said_at)
+    return {"words": memory.text, "sure": sure, "channel": memory.channel, "said_at": said_at}
