@@ -23,7 +23,7 @@ from resolution.detective.reading import read_story
 from resolution.detective.story import StoryBatch, StoryLine, StoryRow, split_batches
 from resolution.models import Run
 from resolution.nightly.resolver_prompt import ModelQuestion
-from resolution.nightly.runs import AbortRun, AlreadyRunning, Job, ask, note_progress, run_now
+from resolution.nightly.runs import AbortRun, AlreadyRunning, Job, ask, find_model, note_progress, run_now
 
 DELAY: Final = timedelta(minutes=10)  # after the last change
 NIGHT: Final = timedelta(days=1)
@@ -76,21 +76,17 @@ def make_job(project: Project | None) -> Job:
 def preview(project: Project | None) -> StoryResult:
     """Return what would be asked. The model is called for real, and its calls count."""
     now = timezone.now()
-    return read(project, find_changed(project, now), find_model(), now=now, seed=now.isoformat())
+    return read(project, find_changed(project, now), find_model(SETTING), now=now, seed=now.isoformat())
 
 
 def find_changed(project: Project | None, now: datetime) -> set[StoryRow]:
     return find_changes(now - NIGHT).rows.get(project.pk if project is not None else None, set())
 
 
-def find_model() -> LanguageModel | None:
-    return None if llm.missing(SETTING) else llm.find_chosen(SETTING)
-
-
 def read_stories(run: Run, stories: ByStory, *, seed: str, now: datetime) -> str:
     """Read each story, open conflicts about what it leaves open, and return the errors in words. Raises AbortRun."""
     counts: Counter[str] = Counter()
-    model, lack = find_model(), llm.missing(SETTING)
+    model, lack = find_model(SETTING), llm.missing(SETTING)
     notes = [lack] if lack else []
     note_progress(run, conflicts_total=len(stories))
     projects = Project.objects.in_bulk([key for key in stories if key is not None])

@@ -34,7 +34,7 @@ from resolution.models import Conflict, Decision, Run
 from resolution.nightly import doubts, extraction, inventory
 from resolution.nightly.doubts import Doubts, MemoryPair
 from resolution.nightly.memory_prompt import PairVerdict
-from resolution.nightly.runs import note_progress
+from resolution.nightly.runs import find_model, note_progress
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ NO_TEXTS: Final[Mapping[int, str]] = {}
 def consolidate_memories(run: Run) -> str:
     reading.read_due()
     queue.embed_due()
-    consolidation = ConsolidationRun(run, find_model())
+    consolidation = ConsolidationRun(run, find_model("consolidate_model_id"))
     consolidation.work()
     return "\n".join(filter(None, dict.fromkeys([explain_missing_vectors(), *consolidation.notes])))
 
@@ -65,13 +65,6 @@ def preview() -> tuple[Counter[str], list[MemoryHistory]]:
         ConsolidationRun(run).work()
         changes = list(MemoryHistory.objects.filter(run=run.pk).select_related("memory").order_by("id"))
     return Counter(run.counts), changes
-
-
-def find_model() -> LanguageModel | None:
-    try:
-        return llm.find_chosen("consolidate_model_id")
-    except llm.NoModel:
-        return None
 
 
 def explain_missing_vectors() -> str:

@@ -205,23 +205,13 @@ def _release(*claim_ids: int) -> None:
 
 def preview(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:
     """Yield what the resolver would decide now about each conflict, or why it cannot. Nothing is changed, but the model
-    is called. Raises LlmError if the model cannot be asked at all."""
+    is called. Raises LlmError if the model cannot be asked."""
     model = llm.find_chosen("resolve_model_id")
-    has_answered, unanswered = False, 0  # consecutive failures
-    error: llm.LlmError | None = None
     for claim in pending().select_related(*RELATED)[:limit]:
         try:
-            verdict: Verdict | str = judge(claim, model)
-            has_answered, unanswered = True, 0
+            yield claim, judge(claim, model)
         except (llm.Unreadable, llm.Refused) as mistake:
-            verdict, has_answered, unanswered = str(mistake), True, 0
-        except (llm.Unavailable, llm.Misconfigured) as failure:
-            verdict, error, unanswered = str(failure), failure, unanswered + 1
-            if unanswered == UNANSWERED_AT_MOST:
-                raise
-        yield claim, verdict
-    if error is not None and not has_answered:
-        raise error
+            yield claim, str(mistake)
 
 
 def approve(claim_id: int, actor: Actor, reason: str = "", *, seen: Claim | None = None) -> Decision:

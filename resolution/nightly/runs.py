@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from memory import llm
 from memory.db.locks import is_job_held, try_job_lock
 from memory.learning.wakeup import Waker, send_wakeup
+from memory.llm.client import Use
 from memory.models import Config, LanguageModel, LlmCall, NotificationEvent
 from memory.notifications.outbox import Notice, announce
 from resolution.models import Run
@@ -160,6 +161,13 @@ def note_progress(run: Run, **changes: Any) -> None:
     if not Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**changes):
         raise RunLost
     run.refresh_from_db()
+
+
+def find_model(setting: Use) -> LanguageModel | None:
+    """Return the model that operators chose for this, or None if there is none."""
+    with suppress(llm.NoModel):
+        return llm.find_chosen(setting)
+    return None
 
 
 def ask(

@@ -562,7 +562,7 @@ def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
     with pytest.raises(language_models.Unavailable):
         list(preview())
 
-    assert len(llm.asked) == 9
+    assert len(llm.asked) == 3  # one conflict's tries
 
 
 # --- what a model may not do by itself ---
