@@ -177,6 +177,13 @@ def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) ->
     assert ["process is gone" in told for told in (awaited, alive, dead)] == [False, False, True]
 
 
+def test_stories_are_read_by_a_worker_once_however_often_it_is_asked_for(operator: Client) -> None:
+    for _ in range(2):
+        operator.post("/admin/resolution/run/detect/")
+
+    assert list(Run.objects.values_list("trigger", "status", "actor")) == [("detect", "requested", "operator")]
+
+
 def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:
     run = ended()
     deciding(run, "gnommoweb", "kvasir")
