@@ -100,10 +100,10 @@ LOOPS = """
 """
 RUNS = """
     INSERT INTO run (trigger, actor, mode, status, model_name, conflicts_total, conflicts_seen, counts, started_at,
-                     alive_at, ended_at)
+                     ended_at)
     SELECT (ARRAY['schedule', 'collision', 'admin'])[1 + e % 3], '', 'auto',
            (ARRAY['done', 'done', 'done', 'skipped', 'failed'])[1 + e % 5], 'model-1', 100, 100,
-           '{{"update": 60, "dismiss": 40}}', at, at, at + interval '5 minutes'
+           '{{"update": 60, "dismiss": 40}}', at, at + interval '5 minutes'
     FROM (
         SELECT e, now() - ({count} - e) * interval '180 days' / {count} AS at FROM generate_series(1, {count}) AS e
     ) AS done

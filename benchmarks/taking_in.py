@@ -123,13 +123,9 @@ def work() -> None:
 
 def end_day() -> None:
     """Do all that workers would do by then. Needs Django."""
-    from resolution.detective import run
-    from resolution.nightly import consolidation
-    from resolution.nightly.sweep import sweep_conflicts
+    from resolution.tasks import nightly
 
-    consolidation.consolidate()
-    sweep_conflicts()
-    run.run_nightly()
+    nightly()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The admin pages of background tasks, which switch them on and off and change their intervals. Festinger creates the
 rows when it starts. The rows of intervals and crontabs behind them are hidden."""
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,18 +22,29 @@ from django_celery_beat.models import (
     PeriodicTasks,
     SolarSchedule,
 )
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+)
 
 from memory.admin.base import LINK, Page, column
+from resolution.models import Run
 from resolution.nightly.schedule import NAME as RESOLVER
 from resolution.nightly.schedule import SETTING
 
 EVERY_MAX: Final = 100_000
+NIGHTLY: Final = "resolution.tasks.nightly"  # whose arguments are its jobs; all of them without any
 
 
 class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     every = forms.IntegerField(min_value=1, max_value=EVERY_MAX, widget=UnfoldAdminIntegerFieldWidget)
     period = forms.ChoiceField(choices=IntervalSchedule.PERIOD_CHOICES, widget=UnfoldAdminSelectWidget)
+    jobs = forms.MultipleChoiceField(
+        choices=[(job.value, job.label) for job in Run.NIGHTLY],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="They follow each other in this order.",
+    )
 
     class Meta:
         model = PeriodicTask
@@ -50,6 +62,10 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
             del self.fields["every"], self.fields["period"]
         else:
             self.initial.update(every=interval.every, period=interval.period)
+        if self.instance.task == NIGHTLY:
+            self.initial["jobs"] = json.loads(self.instance.args) or list(Run.NIGHTLY)
+        else:
+            del self.fields["jobs"]
 
     def save(self, commit: bool = True) -> Any:
         if {"every", "period"} & set(self.changed_data):
@@ -57,6 +73,9 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
             # Not get_or_create: nothing keeps beat's table from having the same interval twice.
             found = IntervalSchedule.objects.filter(**wanted).first()
             self.instance.interval = found or IntervalSchedule.objects.create(**wanted)
+        if "jobs" in self.changed_data:
+            jobs = self.cleaned_data["jobs"]
+            self.instance.args = json.dumps(jobs if len(jobs) < len(Run.NIGHTLY) else [])
         return super().save(commit)
 
 
@@ -96,7 +115,8 @@ class ScheduleAdmin(Page):
         is_interval = obj is not None and obj.interval is not None and self.has_change_permission(request, obj)
         when = [("every", "period")] if is_interval else ["when"]
         kept = ["kept_from"] if obj is not None and obj.name == RESOLVER else []
-        return ["name", "task", "enabled", *when, *kept, ("last_sent", "times_sent"), "date_changed"]
+        jobs = ["jobs"] if obj is not None and obj.task == NIGHTLY and self.has_change_permission(request, obj) else []
+        return ["name", "task", "enabled", *when, *kept, *jobs, ("last_sent", "times_sent"), "date_changed"]
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         before = {name: form.initial.get(name) for name in form.changed_data}

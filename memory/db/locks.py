@@ -26,6 +26,13 @@ class Lock(IntEnum):
 UNTIL_COMMIT: Final = "SELECT pg_advisory_xact_lock(%s, number) FROM unnest(%s::int[]) AS number"
 
 TRY_JOB: Final = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
+IS_JOB_HELD: Final = """
+    SELECT EXISTS (
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid = %s
+        AND objid::bigint = hashtext(%s)::bigint & 4294967295
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
+"""
 
 
 def lock_until_commit(lock: Lock, numbers: Iterable[int] = (0,)) -> None:
@@ -52,6 +59,13 @@ def try_job_lock(job: str) -> Iterator[bool]:
         with suppress(Error), connection.cursor() as cursor:  # a lost connection has lost its lock, too
             if is_alone:
                 cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [Lock.JOB, job])
+
+
+def is_job_held(job: str) -> bool:
+    """True if a process, perhaps this one, does this job."""
+    with connection.cursor() as cursor:
+        cursor.execute(IS_JOB_HELD, [Lock.JOB, job])
+        return cursor.fetchone() == (True,)
 
 
 @contextmanager

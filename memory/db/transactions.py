@@ -1,7 +1,8 @@
 """Repeats transactions that others got in the way of, and reads what Postgres says when it refuses a row."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Final, ParamSpec, TypeVar
 
@@ -47,6 +48,14 @@ def in_transaction(work: Callable[Parameters, Result]) -> Callable[Parameters, R
         return run_transaction(partial(work, *args, **kwargs))
 
     return run
+
+
+@contextmanager
+def dry_run() -> Iterator[None]:
+    """Roll back whatever the block writes. Nothing in it may call a language model: calls are logged durably."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def constraint_of(error: IntegrityError) -> str | None:

@@ -85,7 +85,9 @@ _REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    data: dict[str, Any]
+    """What was read from the answer, the object itself by default."""
+
+    data: Any
     usage: Usage
     model: str
 
@@ -99,8 +101,10 @@ def ask(
     prompt: str,
     schema: dict[str, Any],
     is_strict: bool = False,
+    read: Callable[[dict[str, Any]], Any] = dict,
 ) -> Answer:
-    """Return the model's answer: an object with the schema's required properties, the outermost of the right type.
+    """Return what ``read`` makes of the model's answer: an object with the schema's required properties, the outermost
+    of the right type. An answer for which it raises ValueError is refused, and counts as a call that failed.
 
     Blocks for up to ``llm_timeout_s``, including retries. Each request is a row of ``llm_call`` and counts for
     ``llm_daily_calls``. Not within a transaction. ``schema`` is limited to what all providers accept: objects have
@@ -116,7 +120,9 @@ def ask(
     while True:
         try:
             data = call.once(
-                lambda: call.provider.send(call.access, question, call.without), partial(read, question), end
+                lambda: call.provider.send(call.access, question, call.without),
+                lambda reply: read_answer(question, reply, read),
+                end,
             )
             return Answer(data, call.usage, str(model))
         except HttpFailure as failure:
@@ -131,8 +137,8 @@ def ask(
         tries += 1
 
 
-def read(question: Question, reply: Reply) -> dict[str, Any]:
-    """Return the object in the reply. Raises Refused, Unreadable."""
+def read_answer(question: Question, reply: Reply, read: Callable[[dict[str, Any]], Read]) -> Read:
+    """Read the object in the reply. Raises Refused, Unreadable."""
     if not isinstance(reply.text, str):
         raise Unreadable("There is no text in the answer.")
     if reply.ending == "refused":
@@ -140,9 +146,13 @@ def read(question: Question, reply: Reply) -> dict[str, Any]:
     if reply.ending == "cut":
         raise Unreadable("The answer is cut: it reached the bound of its tokens.")
     try:
-        return read_object(reply.text, question.schema, is_strict=question.is_strict)
+        found = read_object(reply.text, question.schema, is_strict=question.is_strict)
     except AnswerMistake as mistake:
         raise Unreadable(f"The answer cannot be read: {mistake}.") from None
+    try:
+        return read(found)
+    except ValueError as mistake:
+        raise Unreadable(str(mistake)) from None
 
 
 def embed_texts(model: LanguageModel, texts: Sequence[str], timeout_s: float) -> list[list[float]]:

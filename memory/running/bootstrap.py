@@ -41,7 +41,6 @@ SCHEDULE = (
     ("sweep of the observations", "resolution.tasks.sweep", 5, IntervalSchedule.SECONDS),
     ("reading of the episodes", "resolution.tasks.read_episodes", 5, IntervalSchedule.SECONDS),
     ("runs of the resolver that are due", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
-    ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
     ("reading of stories that have changed", "resolution.tasks.detect_due", 1, IntervalSchedule.MINUTES),
     ("embedding of what was said", "memory.tasks.embed", 2, IntervalSchedule.SECONDS),
     ("delivery of notifications", "memory.tasks.deliver_notifications", 5, IntervalSchedule.SECONDS),
@@ -54,9 +53,7 @@ SCHEDULE = (
 # Tasks at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
 DAILY = (
     ("backup", "festinger_site.tasks.back_up", "0 1 * * *"),
-    ("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),
-    ("sweep for conflicts between the layers", "resolution.tasks.sweep_conflicts", "15 3 * * *"),
-    ("reading of the stories of the day", "resolution.tasks.detect", "30 3 * * *"),
+    ("nightly jobs", "resolution.tasks.nightly", "0 3 * * *"),
 )
 
 VIEWERS_GROUP = "viewers"

@@ -40,7 +40,7 @@ from resolution.conflicts.verdict import (
 )
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.models import Claim, Conflict, Decision
-from resolution.nightly import service
+from resolution.nightly import resolver
 from resolution.pages import audits, conflict_list
 
 ConflictId = Annotated[int, Field(description="The `id` of the conflict.")]
@@ -255,7 +255,7 @@ def approve_conflict(caller: Caller, conflict_id: int, given: MemberIn) -> Decid
 
     The resolver only proposes decisions that it may not make; with the setting `resolution_mode` at `propose`, it
     may make none. This carries out what it proposed."""
-    return describe_decision(service.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
+    return describe_decision(resolver.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
 
 
 @endpoint.post(

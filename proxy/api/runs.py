@@ -12,8 +12,7 @@ from proxy.api.serializers import DecisionOut, RunDetails, RunOut, decision_out,
 from proxy.errors import NotFound, Refused, make_sentence
 from resolution.conflicts import undo
 from resolution.models import Run
-from resolution.nightly import service
-from resolution.nightly.service import AlreadyRunning
+from resolution.nightly.runs import AlreadyRunning, request_run
 
 
 class RunIn(Input):
@@ -36,7 +35,7 @@ def run_resolver(caller: Caller, given: RunIn) -> StartedRun:
     A worker carries the run out; `GET /resolve/runs/{id}` tells how far it is. 409 with the `run` that is under
     way, if one is."""
     try:
-        run = service.request_run(Run.Trigger.API, caller.signature, limit=given.limit)
+        run = request_run(Run.Trigger.API, caller.signature, limit=given.limit)
     except AlreadyRunning as error:
         raise Refused(409, {"error": make_sentence(error), "run": error.run.pk}) from error
     return StartedRun(run=run.pk)

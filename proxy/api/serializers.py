@@ -180,9 +180,13 @@ def supersession_out(decision: Decision) -> Supersession:
     return read_decision(Supersession, decision).model_copy(update=audits.describe_supersession(decision))
 
 
+def join_open(status: str) -> str:
+    return "running" if status == Run.Status.REQUESTED else status
+
+
 class RunOut(Output):
     id: int
-    status: str
+    status: Annotated[str, BeforeValidator(join_open)]
     trigger: str
     actor: str
     mode: str

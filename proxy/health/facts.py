@@ -71,7 +71,9 @@ QUERY: Final = f"""
         SELECT state FROM observation WHERE created_at > now() - interval '1 day' ORDER BY created_at DESC
         LIMIT %(newest)s
     ), last_run AS (
-        SELECT id, status, started_at, ended_at, counts, note FROM run
+        SELECT id, CASE status WHEN 'requested' THEN 'running' ELSE status END AS status,
+            started_at, ended_at, counts, note
+        FROM run
         WHERE trigger NOT IN ('quarantine', 'merge', 'consolidate', 'sweep', 'detect', 'upgrade')
         ORDER BY started_at DESC, id DESC LIMIT 1
     ), facts AS (

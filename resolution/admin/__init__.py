@@ -37,4 +37,4 @@ __all__ = [
 ]
 
 # Beat's row follows the setting at once. Changes made outside the admin are noticed within a minute.
-settings.followers[schedule.SETTING] = schedule.keep
+settings.followers[schedule.SETTING] = schedule.sync_beat_schedule

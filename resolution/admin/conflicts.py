@@ -35,8 +35,8 @@ from resolution.conflicts.verdict import (
 )
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, Decision, Run
-from resolution.nightly import service
-from resolution.nightly.service import AlreadyRunning
+from resolution.nightly import resolver
+from resolution.nightly.runs import AlreadyRunning, request_run
 from resolution.pages import conflict_list, conflict_members
 from resolution.pages.conflict_detail import dossier
 from resolution.pages.conflict_list import Filters
@@ -173,7 +173,7 @@ class ConflictAdmin(ReadOnly, Page):
     @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
         try:
-            run = service.request_run(Run.Trigger.ADMIN, request.user.get_username())
+            run = request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:
             text = format_html("The resolver is running already: {}.", link(error.run, f"run {error.run.pk}"))
             self.message_user(request, text, messages.WARNING)
@@ -265,7 +265,7 @@ class ConflictAdmin(ReadOnly, Page):
 def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
     """Decide about a claim as the form says. Raises DecisionError."""
     if kind == "approve":
-        return service.approve(claim_id, actor, given.get("reason", ""), seen=seen)
+        return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
     return claims.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 

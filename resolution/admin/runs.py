@@ -1,6 +1,6 @@
 """Admin pages for runs of the resolver and of other jobs: what each did, its progress, and its undo."""
 
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
 from memory.english.phrases import format_count, format_duration
-from memory.learning.wakeup import Waker, send_wakeup
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of, changes
@@ -25,7 +24,7 @@ from resolution.conflicts.queue import OPEN
 from resolution.conflicts.undo import UndoReport
 from resolution.errors import DecisionError
 from resolution.models import Decision, Run
-from resolution.nightly import run_records
+from resolution.nightly.runs import AlreadyRunning, is_dead, request_run
 from resolution.pages.conflict_list import RELATED
 from resolution.pages.words import describe_counts
 
@@ -37,7 +36,8 @@ UNDOING_S = 20.0  # time limit for undoing in one request; the next request undo
 ENDED = "run-ended"  # the HTMX event that the progress fragment triggers in the page
 
 BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
-BADGES = {Run.Status.RUNNING: "info", Run.Status.DONE: "good", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}
+BADGES = {Run.Status.REQUESTED: "info", Run.Status.RUNNING: "info", Run.Status.DONE: "good",
+          Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}  # fmt: skip
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
     Run.Trigger.COLLISION: "after a collision",
@@ -87,7 +87,7 @@ class RunAdmin(ReadOnly, Page):
             "left": list(left[: LEFT_SHOWN + 1]),
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
-            "undoable": 0 if run.status == Run.Status.RUNNING else undoable.count(),
+            "undoable": 0 if run.is_open else undoable.count(),
             "memories": describe_memories(run),
             "title": f"Run {run.pk}",
             "subtitle": None,
@@ -121,21 +121,22 @@ class RunAdmin(ReadOnly, Page):
             raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
         answer = render(request, "resolution/run_progress.html", {"shown": describe_run(run)})
-        if run.status != Run.Status.RUNNING:
+        if not run.is_open:
             answer.headers["HX-Trigger"] = ENDED
         return answer
 
     @changes("resolution.change_conflict")
     def read_stories(self, request: HttpRequest) -> HttpResponse:
-        _detective_waker.ask()
-        told = "A worker reads the stories in which something has changed in a day. Where nothing has, there is no run."
+        with suppress(AlreadyRunning):
+            request_run(Run.Trigger.DETECT, request.user.get_username())
+        told = "A worker reads the stories in which something has changed in a day."
         self.message_user(request, told, messages.SUCCESS)
         return redirect(next_page(request) or "admin:resolution_run_changelist")
 
     @changes("resolution.change_conflict")
     def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
         run = get_object_or_404(Run, pk=run_id)
-        if run.status == Run.Status.RUNNING:
+        if run.is_open:
             self.message_user(
                 request, f"Run {run_id} is still in progress; undo it when it has finished.", messages.ERROR
             )
@@ -167,24 +168,23 @@ def describe_last_runs() -> dict[str, dict[str, Any]]:
     """Return the last run of each kind by its trigger; the resolver's has the key "". Kinds that never ran are
     missing."""
     newest = Run.objects.order_by("-started_at", "-id")
-    beside = [newest.filter(trigger=trigger)[:1] for trigger in Run.BESIDE]
-    found = newest.exclude(trigger__in=Run.OTHERS)[:1].union(*beside, all=True)
-    return {run.trigger if run.trigger in Run.BESIDE else "": describe_run(run) for run in found}
+    others = [newest.filter(trigger=trigger)[:1] for trigger in (*Run.NIGHTLY, Run.Trigger.UPGRADE)]
+    found = newest.filter(trigger__in=Run.OF_RESOLVER)[:1].union(*others, all=True)
+    return {"" if run.trigger in Run.OF_RESOLVER else run.trigger: describe_run(run) for run in found}
 
 
 def describe_run(run: Run) -> dict[str, Any]:
     now = timezone.now()
-    is_running = run.status == Run.Status.RUNNING
     return {
         "run": run,
         "badge": BADGES[Run.Status(run.status)],
-        "is_running": is_running,
+        "is_running": run.is_open,
         "is_merge": run.trigger == Run.Trigger.MERGE,
         "is_consolidation": run.trigger == Run.Trigger.CONSOLIDATE,
         "looked_at": LOOKED_AT.get(Run.Trigger(run.trigger), "conflicts"),
         "asks_model": bool(run.mode or run.model_name),
-        "is_awaited": is_running and run.alive_at == run.started_at,
-        "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
+        "is_awaited": run.status == Run.Status.REQUESTED,
+        "is_dead": is_dead(run),
         "total": max(run.conflicts_total, run.conflicts_seen),
         "outcomes": describe_counts(run.counts),
         "price": price(run),
@@ -222,6 +222,3 @@ def report_undo(run: Run, report: UndoReport) -> list[tuple[int, str]]:
 
 def _decisions(count: int) -> str:
     return f"{format_count(count, 'decision')} {'was' if count == 1 else 'were'}"
-
-
-_detective_waker = Waker(partial(send_wakeup, "resolution.tasks.detect"))

@@ -1,9 +1,10 @@
 """Turns rows of the tables into lines of a story."""
 
 import re
+from collections import namedtuple
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import Q
 
@@ -13,16 +14,15 @@ from memory.english.phrases import format_fact
 from memory.memories.consolidation import read_words
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.timing import is_dated
-from resolution.conflicts.keys import carries
 from resolution.detective.story import DECISION, StoryLine, StoryRow
 from resolution.models import Decision
+from resolution.pages.belongings import Belongings
 from resolution.pages.words import describe_decision
 
 MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
 STATE_TOLD: Final = [ProjectState.Status.ACTIVE.value, ProjectState.Status.SUPERSEDED.value]
 ENDINGS: Final = {"superseded": "replaced", "invalid": "taken back"}  # by the status of memories and state
 DECISIONS_MAX: Final = 200
-LOOKED_AT_MAX: Final = 20_000  # newest decisions that are searched
 TOLD_DECISIONS: Final = ("update", "dismiss", "relocate", "decompose", "supersede", "accept", "answer")
 NAMES_MAX: Final = 200  # words of a text that may name concepts
 
@@ -48,6 +48,11 @@ EDGE_LINES: Final = """
     ) AS stands ON true
     WHERE h.id = ANY(%s)
 """
+HistoryRow = namedtuple(
+    "HistoryRow",
+    "id at action concept dim parent subject value is_isa is_gone actor source channel conversation reason edge_id"
+    " is_additive",
+)
 _NAMES: Final = re.compile(r"[^\W_]+(?:[_.'@+-][^\W_]+)*")
 
 
@@ -58,37 +63,33 @@ def load_lines(rows: Collection[StoryRow], project: Project | None) -> list[Stor
         ids[row.kind].append(row.id)
     state = ProjectState.objects.filter(pk__in=ids["project_state"], project=project)
     memories = Memory.objects.filter(pk__in=ids["memory"], status__in=MEMORY_TOLD).defer("lexemes")
-    return [*load_edge_lines(ids["edge_history"]), *map(tell_memory, memories), *map(tell_state, state)]
+    return [*load_edge_lines(ids["edge_history"]), *map(memory_line, memories), *map(state_line, state)]
 
 
 def load_edge_lines(ids: Sequence[int]) -> list[StoryLine]:
-    return [tell_edge(*row) for row in fetch_rows(EDGE_LINES, [list(ids)])]
+    return [edge_line(HistoryRow(*row)) for row in fetch_rows(EDGE_LINES, [list(ids)])]
 
 
-def tell_edge(
-    key: int, at: Any, action: str, concept: str, dim: str, parent: str, subject: str, value: str, is_isa: bool,
-    is_gone: bool,
-    actor: str, source: str, channel: str, conversation: Any, reason: str, edge_id: int | None, is_additive: bool,
-) -> StoryLine:  # fmt: skip
-    is_decided = source in (Source.OPERATOR, Source.FESTINGER) or action == EdgeHistory.Action.UNDO
+def edge_line(row: HistoryRow) -> StoryLine:
+    is_decided = row.source in (Source.OPERATOR, Source.FESTINGER) or row.action == EdgeHistory.Action.UNDO
     return StoryLine(
-        StoryRow("edge_history", key),
-        at,
+        StoryRow("edge_history", row.id),
+        row.at,
         "fact",
-        format_fact(subject, value, dim, is_isa=is_isa),
-        ending="" if edge_id is not None else "taken back" if is_gone else "replaced",
-        slot=f"{concept} [{dim}]",
-        value="" if is_gone or is_additive else parent,
-        speaker=actor,
-        channel=channel,
-        conversation=bytes(conversation or b""),
-        words=reason,
-        settles=is_decided or channel == Channel.OPERATOR,
-        also=(StoryRow("edge", edge_id),) if edge_id is not None else (),
+        format_fact(row.subject, row.value, row.dim, is_isa=row.is_isa),
+        ending="" if row.edge_id is not None else "taken back" if row.is_gone else "replaced",
+        slot=f"{row.concept} [{row.dim}]",
+        value="" if row.is_gone or row.is_additive else row.parent,
+        speaker=row.actor,
+        channel=row.channel,
+        conversation=bytes(row.conversation or b""),
+        words=row.reason,
+        settles=is_decided or row.channel == Channel.OPERATOR,
+        also=(StoryRow("edge", row.edge_id),) if row.edge_id is not None else (),
     )
 
 
-def tell_memory(memory: Memory) -> StoryLine:
+def memory_line(memory: Memory) -> StoryLine:
     owner = name_owner(memory)
     slot = f"{memory.category}: {memory.slot}" if memory.slot else ""
     return StoryLine(
@@ -112,7 +113,7 @@ def name_owner(memory: Memory) -> str:
     return "/".join(filter(None, (memory.agent, memory.person))) if memory.is_personal else ""
 
 
-def tell_state(state: ProjectState) -> StoryLine:
+def state_line(state: ProjectState) -> StoryLine:
     return StoryLine(
         StoryRow("project_state", state.pk),
         state.set_at,
@@ -127,32 +128,23 @@ def tell_state(state: ProjectState) -> StoryLine:
     )
 
 
-def load_decisions(project: Project | None) -> list[StoryLine]:
+def load_decisions(own: Belongings) -> list[StoryLine]:
     """Return the newest decisions about the project's facts, memories and state, or about those that belong to no
     project."""
-    slugs = [project.slug] if project is not None else list(Project.objects.values_list("slug", flat=True))
+    named = Q(claim__concept__in=own.names) | Q(claim__dim__in=own.names)
     rows = Decision.objects.filter(kind__in=TOLD_DECISIONS, undone_by=None).select_related(*Decision.NAMES, "conflict")
-    if project is not None:
-        named = Q(claim__concept__token__contains=project.slug) | Q(claim__dim__token__contains=project.slug)
-        rows = rows.filter(named | Q(conflict__project=project.slug))
+    if own.project is not None:
+        rows = rows.filter(named | Q(conflict__project=own.project.slug))
     else:
-        rows = rows.filter(Q(conflict=None) | Q(conflict__project=""))
-    newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    rows = rows.filter(pk__gt=newest - LOOKED_AT_MAX)
-    found = []
-    for decision in rows.order_by("-id")[:DECISIONS_MAX]:
-        claim = decision.claim
-        words = [str(claim.concept), str(claim.dim)] if claim is not None else []
-        has_name = any(carries(word, slug) for word in words for slug in slugs)
-        if claim is None or has_name == (project is not None):
-            found.append(decision)
+        rows = rows.filter(Q(conflict=None) | Q(conflict__project="")).exclude(named)
+    found = rows.order_by("-id")[:DECISIONS_MAX]
     about = {decision.pk: [key for kind, key in decision.list_members() if kind == "memory"] for decision in found}
     personal = Memory.objects.filter(pk__in=[key for keys in about.values() for key in keys], is_personal=True)
     owners = {memory.pk: name_owner(memory) for memory in personal.only("agent", "person", "is_personal")}
-    return [tell_decision(each, next(filter(None, map(owners.get, about[each.pk])), "")) for each in found]
+    return [decision_line(each, next(filter(None, map(owners.get, about[each.pk])), "")) for each in found]
 
 
-def tell_decision(decision: Decision, owner: str = "") -> StoryLine:
+def decision_line(decision: Decision, owner: str = "") -> StoryLine:
     """Tell what was decided: the question, with the answer before it, then what became of what. ``owner``: whom it
     concerns, "" if it concerns all."""
     question = decision.conflict.question if decision.conflict is not None else ""

@@ -20,7 +20,7 @@ from resolution.detective.story import (
     measure,
     sort_lines,
 )
-from resolution.pages.belongings import find_belongings
+from resolution.pages.belongings import Belongings, find_belongings
 
 ROWS_MAX: Final = 50_000  # rows of a table that are considered; a random sample if there are more
 WHOLE_MAX: Final = 500  # rows that may fit into one batch
@@ -114,9 +114,10 @@ WITH_WORDS: Final = """
 def read_story(project: Project | None, changed: Collection[StoryRow], *, now: datetime, seed: str) -> list[StoryLine]:
     """Return the story's lines, oldest first. ``changed`` are the rows that triggered the reading; they and the rows
     related to them are never forgotten."""
+    own = find_belongings(project)
     kept = {*changed, *find_related(project, changed)}
-    aged = dict(sample_rows(project, now, seed))
-    decisions = load_decisions(project)
+    aged = dict(sample_rows(own, now, seed))
+    decisions = load_decisions(own)
     if len(aged) + len(kept) + len(decisions) <= WHOLE_MAX:
         whole = [*load_lines(aged.keys() | kept, project), *decisions]
         if measure(whole) <= BATCH_CHARACTERS:
@@ -127,20 +128,19 @@ def read_story(project: Project | None, changed: Collection[StoryRow], *, now: d
     return sort_lines([*load_lines(left - {line.row for line in decisions}, project), *decided])
 
 
-def sample_rows(project: Project | None, now: datetime, seed: str) -> Iterator[tuple[StoryRow, tuple[timedelta, int]]]:
+def sample_rows(own: Belongings, now: datetime, seed: str) -> Iterator[tuple[StoryRow, tuple[timedelta, int]]]:
     """Yield rows of the project with their age and number of conflicts. The same seed samples the same rows."""
-    own = find_belongings(project)
     values: dict[str, Any] = {
         "now": now,
         "seed": seed,
         "most": ROWS_MAX,
-        "project": project.pk if project is not None else None,
+        "project": own.project.pk if own.project is not None else None,
         "names": own.names,
         "agents": own.agents,
         "conversations": own.conversations,
     }
     rows = [
-        *fetch_rows(EDGES.format(own=SHARED_EDGES if project is None else PROJECT_EDGES), values),
+        *fetch_rows(EDGES.format(own=SHARED_EDGES if own.project is None else PROJECT_EDGES), values),
         *fetch_rows(ROWS.format(table="memory", at="created_at"), values | {"told": MEMORY_TOLD}),
         *fetch_rows(ROWS.format(table="project_state", at="set_at"), values | {"told": STATE_TOLD}),
     ]

@@ -13,10 +13,11 @@ from resolution.models.conflicts import Claim, Conflict
 
 @one_of("status", "trigger")
 class Run(models.Model):
-    """One run of the resolver over the queue, a quarantine, a merge of two names, a consolidation of the memories, a
-    search for conflicts, across the layers or in a story, or an upgrade of what an earlier version has kept."""
+    """One run of a nightly job, or of a quarantine, a merge of two names or an upgrade. A run that is ``running`` while
+    nobody holds the lock of the nightly jobs has lost its process."""
 
     class Status(models.TextChoices):
+        REQUESTED = "requested"
         RUNNING = "running"
         DONE = "done"
         SKIPPED = "skipped"
@@ -35,17 +36,15 @@ class Run(models.Model):
         DETECT = "detect"
         UPGRADE = "upgrade"
 
-    # Runs that may be in progress at the same time as a run of the resolver.
-    BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT, Trigger.UPGRADE)
-    # Runs that change memories.
-    OF_MEMORIES = (Trigger.CONSOLIDATE, Trigger.UPGRADE)
-    # Runs that are not the resolver's.
-    OTHERS = (Trigger.QUARANTINE, Trigger.MERGE, *BESIDE)
+    ON_DEMAND = (Trigger.API, Trigger.COMMAND, Trigger.ADMIN)
+    OF_RESOLVER = (Trigger.SCHEDULE, Trigger.COLLISION, *ON_DEMAND)
+    OF_MEMORIES = (Trigger.CONSOLIDATE, Trigger.UPGRADE)  # which change memories
+    NIGHTLY = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)  # in the order of the night
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
     mode = models.CharField(max_length=8)
-    status = models.CharField(max_length=8, choices=Status, default=Status.RUNNING, db_default=Status.RUNNING)
+    status = models.CharField(max_length=9, choices=Status, default=Status.RUNNING, db_default=Status.RUNNING)
     note = models.TextField(blank=True, default="", db_default="", help_text="Why it was skipped, or failed.")
     model_name = models.CharField(max_length=160, blank=True, default="", db_default="")
     limit = models.IntegerField(null=True, blank=True)
@@ -57,23 +56,18 @@ class Run(models.Model):
     output_tokens = models.IntegerField(default=0, db_default=0)
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, help_text="In US dollars, where known.")
     started_at = models.DateTimeField(db_default=Now())
-    alive_at = models.DateTimeField(db_default=Now(), help_text="The run's last sign of life.")
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         db_table = "run"
         indexes = [models.Index(fields=["-started_at"], name="run_newest_first")]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["status"],
-                condition=Q(status="running") & ~Q(trigger__in=["consolidate", "sweep", "detect", "upgrade"]),
-                name="run_is_alone",
-                violation_error_message="The resolver is running already.",
-            ),
-        ]
 
     def __str__(self) -> str:
         return f"run {self.pk} ({self.status})"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in (self.Status.REQUESTED, self.Status.RUNNING)
 
 
 @one_of("kind", "source")

@@ -12,12 +12,11 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from django.db import transaction
 from django.utils import timezone
 
 from memory import llm
 from memory.channels import STRONGEST_FIRST, Channel
-from memory.db.transactions import run_transaction
+from memory.db.transactions import dry_run, run_transaction
 from memory.english.opposites import Opposition, find_opposition
 from memory.english.phrases import format_count
 from memory.memories import comparing, merging, store
@@ -30,19 +29,18 @@ from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
 from resolution.conflicts.memories import drop_settled, open_between, settle_memories
 from resolution.conflicts.opening import MemberKind, settle_moot
-from resolution.conflicts.verdict import VerdictMistake
 from resolution.memories import reading
 from resolution.models import Conflict, Decision, Run
-from resolution.nightly import doubts, extraction, inventory, run_records
+from resolution.nightly import doubts, extraction, inventory
 from resolution.nightly.doubts import Doubts, MemoryPair
 from resolution.nightly.memory_prompt import PairVerdict
+from resolution.nightly.runs import find_model, note_progress
 
 logger = logging.getLogger(__name__)
 
 ACTOR: Final = "consolidation"
 STEP: Final = 100  # memories fetched at a time
 
-Progress = Callable[[Run], None]
 SIGNS: Final = {
     Opposition.NEGATION: "one denies what the other says",
     Opposition.ANTONYM: "one says the opposite",
@@ -52,41 +50,24 @@ SIGNS: Final = {
 NO_TEXTS: Final[Mapping[int, str]] = {}
 
 
-def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run | None:
-    """Run the consolidation. Returns None if another one is already running."""
-
-    def put_in_order(run: Run) -> str:
-        night = Night(run, on_progress, find_model())
-        night.work()
-        return "\n".join(filter(None, dict.fromkeys([describe_lack(), *night.notes])))
-
-    with run_records.hold_alone("consolidation", Run.Trigger.CONSOLIDATE) as is_alone:
-        if not is_alone:
-            return None
-        reading.read_due()
-        queue.embed_due()
-        return run_records.carry_out(Run.Trigger.CONSOLIDATE, actor, put_in_order, done="done")
+def consolidate_memories(run: Run) -> str:
+    reading.read_due()
+    queue.embed_due()
+    consolidation = ConsolidationRun(run, find_model("consolidate_model_id"))
+    consolidation.work()
+    return "\n".join(filter(None, dict.fromkeys([explain_missing_vectors(), *consolidation.notes])))
 
 
-def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:
-    """Return the counts and changes of a run without a language model. The run happens in a transaction that is rolled
-    back."""
-    with transaction.atomic():
+def preview() -> tuple[Counter[str], list[MemoryHistory]]:
+    """Return the counts and changes of a run without a language model, which is rolled back."""
+    with dry_run():
         run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="")
-        Night(run).work()
+        ConsolidationRun(run).work()
         changes = list(MemoryHistory.objects.filter(run=run.pk).select_related("memory").order_by("id"))
-        transaction.set_rollback(True)
     return Counter(run.counts), changes
 
 
-def find_model() -> LanguageModel | None:
-    try:
-        return llm.find_chosen("consolidate_model_id")
-    except llm.NoModel:
-        return None
-
-
-def describe_lack() -> str:
+def explain_missing_vectors() -> str:
     """Return the reason why texts cannot be compared by meaning, or "" if they can."""
     lack = schema.find_lack()
     if not lack and not Embedder.objects.filter(is_current=True, noise_deviation__isnull=False).exists():
@@ -94,13 +75,12 @@ def describe_lack() -> str:
     return lack and f"{lack}: only memories with almost the same words were compared, and nothing was concluded."
 
 
-class Night:
+class ConsolidationRun:
     """One run over all active memories. Memories that an operator has put back are left alone until they change again.
     ``notes`` say what prevented parts of the run."""
 
-    def __init__(self, run: Run, on_progress: Progress | None = None, model: LanguageModel | None = None) -> None:
+    def __init__(self, run: Run, model: LanguageModel | None = None) -> None:
         self.run = run
-        self.on_progress = on_progress
         self.model = model
         self.notes: list[str] = []
         self.doubts = Doubts()
@@ -108,13 +88,13 @@ class Night:
         self.now = timezone.now()
         self.by = Change(ACTOR, Channel.OPERATOR, self.now, run=run.pk)
         self.actor = Actor(ACTOR, Source.FESTINGER, run)
-        self.is_comparing = not describe_lack()
+        self.is_comparing = not explain_missing_vectors()
 
     def work(self) -> None:
         if self.model is not None and self.is_comparing:
             self.extract(self.model)
         total = inventory.find_memories().count()
-        run_records.note_progress(self.run, conflicts_total=total)
+        note_progress(self.run, conflicts_total=total)
         if self.is_comparing:
             for project in set(inventory.find_memories().order_by().values_list("project_id", flat=True)):
                 self.add_evidence(project)
@@ -122,17 +102,14 @@ class Night:
             self.compare(group)
             self.note(len(group))
         for pairs in (self.doubts.opposed, self.doubts.alike):
-            self.settle_doubts(doubts.find_open(pairs))
+            self.decide_doubts(doubts.find_open(pairs))
         for memory in inventory.find_memories().iterator(STEP):
             if self.has_faded(memory):
                 self.change([memory.pk], self.deprecate)
         self.note(0)
 
     def note(self, seen: int) -> None:
-        seen += self.run.conflicts_seen
-        run_records.note_progress(self.run, conflicts_seen=seen, counts=dict(self.counts))
-        if self.on_progress is not None:
-            self.on_progress(self.run)
+        note_progress(self.run, conflicts_seen=self.run.conflicts_seen + seen, counts=dict(self.counts))
 
     def extract(self, model: LanguageModel) -> None:
         """Conclude new memories from what people said, one speaker at a time."""
@@ -224,38 +201,39 @@ class Night:
 
     # --- pairs that no rule decides ---
 
-    def settle_doubts(self, pairs: Sequence[MemoryPair]) -> None:
-        """Ask the model about as many pairs as one call takes. If that fails, nothing changes."""
-        asked = pairs[: doubts.PAIRS_MAX] if self.model is not None else []
-        verdicts: dict[int, PairVerdict] = {}
-        if asked and self.model is not None:
-            run_records.note_progress(self.run, model_name=self.model.model_name)
-            try:
-                verdicts = doubts.ask(asked, self.run, self.model)
-            except (llm.LlmError, VerdictMistake) as error:
-                self.notes.append(f"{len(asked)} pairs stay as they were: {error}")
-            run_records.note_progress(self.run, **run_records.sum_cost(self.run))
-        elif pairs:
+    def decide_doubts(self, pairs: Sequence[MemoryPair]) -> None:
+        """Ask the model about the pairs, in one call for each owner. Where that fails, nothing changes."""
+        undecided = len(pairs)
+        if pairs and self.model is None:
             self.notes.append(llm.missing("consolidate_model_id"))
+        elif self.model is not None:
+            for asked in doubts.split_by_owner(pairs):
+                try:
+                    verdicts = doubts.ask_about(asked, self.run, self.model)
+                except llm.LlmError as error:
+                    self.notes.append(f"{format_count(len(asked), 'pair stays', 'pairs stay')} undecided: {error}")
+                else:
+                    self.carry_out(asked, verdicts)
+                    undecided -= len(verdicts)
+        if undecided:
+            self.counts["undecided"] += undecided
+        self.note(0)
+
+    def carry_out(self, asked: Sequence[MemoryPair], verdicts: Mapping[int, PairVerdict]) -> None:
         for at, verdict in verdicts.items():
-            if verdict is not PairVerdict.MERGE:
-                self.carry_out(asked[at], verdict)
+            by, pair = self.by_model(verdict), asked[at]
+            if verdict is PairVerdict.CONTRADICTION:
+                self.change_pair(pair, partial(self.dispute, by, Conflict.Tier.MODEL))
+            elif verdict is PairVerdict.KEEP_BOTH:
+                self.change_pair(pair, partial(self.keep_apart, by))
         same = [asked[at] for at, verdict in verdicts.items() if verdict is PairVerdict.MERGE]
         texts = {each.pk: each.text for pair in same for each in pair}
         judged = {frozenset((one.pk, other.pk)) for one, other in same}
         for cluster in inventory.connect([(one.pk, other.pk) for one, other in same]):
             self.change(cluster, partial(self.merge_judged, judged), texts)
-        if left := len(pairs) - len(verdicts):
-            self.counts["undecided"] += left
-        self.note(0)
 
-    def carry_out(self, pair: MemoryPair, verdict: PairVerdict) -> None:
-        by = self.by_model(verdict)
-        keys, texts = [each.pk for each in pair], {each.pk: each.text for each in pair}
-        if verdict is PairVerdict.CONTRADICTION:
-            self.change(keys, partial(self.dispute, by, Conflict.Tier.MODEL), texts)
-        else:
-            self.change(keys, partial(self.keep_apart, by), texts)
+    def change_pair(self, pair: MemoryPair, work: Callable[..., None]) -> None:
+        self.change([each.pk for each in pair], work, {each.pk: each.text for each in pair})
 
     def keep_apart(self, by: Change, one: Memory, other: Memory) -> None:
         store.keep_beside(one, other, by)

@@ -1,22 +1,23 @@
-"""Asks a language model about pairs of memories that no rule decides: one call for possible contradictions, another for
-possible duplicates."""
+"""Asks a language model about pairs of memories that no rule decides, an owner's possible contradictions in one call,
+their possible duplicates in another."""
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
-from memory import llm
 from memory.memories import store
 from memory.memories.store import Action
 from memory.models import LanguageModel, LlmCall, Memory, MemoryHistory
 from memory.timing import describe_time
 from resolution.conflicts.memories import drop_settled
 from resolution.models import Run
-from resolution.nightly import run_records
-from resolution.nightly.inventory import find_memories
-from resolution.nightly.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
+from resolution.nightly.inventory import Owner, find_memories, owner_of
+from resolution.nightly.memory_prompt import PairVerdict, build_question, read_verdicts
+from resolution.nightly.runs import ask
 
 PAIRS_MAX: Final = 40  # per call; the others wait for the next night
+CALLS_MAX: Final = 10  # per night, each about one owner's memories
 COLLECTED_MAX: Final = 2_000  # pairs per night
 
 MemoryPair = tuple[Memory, Memory]
@@ -71,21 +72,22 @@ def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
     ]
 
 
-def ask(pairs: Sequence[MemoryPair], run: Run, model: LanguageModel) -> dict[int, PairVerdict]:
-    """Return the model's verdicts by the index of the pair. Raises LlmError, VerdictMistake."""
+def split_by_owner(pairs: Sequence[MemoryPair]) -> list[list[MemoryPair]]:
+    """Return the pairs that are asked about in this night, by the owner of their memories."""
+    owned: dict[Owner, list[MemoryPair]] = defaultdict(list)
+    for pair in pairs:
+        owned[owner_of(pair[0])].append(pair)
+    return [each[:PAIRS_MAX] for each in owned.values()][:CALLS_MAX]
+
+
+def ask_about(pairs: Sequence[MemoryPair], run: Run, model: LanguageModel) -> dict[int, PairVerdict]:
+    """Return the model's verdicts by the index of the pair. Raises LlmError, RunLost."""
     question = build_question([(quote(one, run), quote(other, run)) for one, other in pairs])
-    subject = run_records.subject(run, f"{len(pairs)} pairs of memories")
-    answer = llm.ask(
-        model,
-        LlmCall.Purpose.COMPARE,
-        subject,
-        system=question.system,
-        prompt=question.prompt,
-        schema=question.schema,
-    )
-    return read_verdicts(answer.data, len(pairs))
+    read = partial(read_verdicts, count=len(pairs))
+    return ask(run, model, LlmCall.Purpose.COMPARE, f"{len(pairs)} pairs of memories", question, read)
 
 
-def quote(memory: Memory, run: Run) -> QuotedMemory:
-    sure = store.current_confidence(memory, run.started_at)
-    return QuotedMemory(memory.text, sure, memory.channel, describe_time(memory.said_at))
+def quote(memory: Memory, run: Run) -> dict[str, object]:
+    sure = round(store.current_confidence(memory, run.started_at), 2)
+    said_at = describe_time(memory.said_at)
+    return {"words": memory.text, "sure": sure, "channel": memory.channel, "said_at": said_at}

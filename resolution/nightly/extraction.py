@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from django.utils import timezone
@@ -48,9 +49,9 @@ from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
 from resolution.conflicts.detection import detect_memory
 from resolution.models import Decision, Run
-from resolution.nightly import run_records
-from resolution.nightly.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
+from resolution.nightly.extraction_prompt import Conclusion, build_question, read_conclusions
 from resolution.nightly.inventory import connect
+from resolution.nightly.runs import ask
 
 ACTOR: Final = "consolidation"
 RELATED: Final = 6.4  # deviations above noise at which messages count as about the same thing
@@ -122,31 +123,23 @@ class Extraction:
                 self.notes.append(f"What was said waits for the next night: {error}")
                 break
             finally:
-                run_records.note_progress(self.run, **run_records.sum_cost(self.run))
                 on_progress()
 
     def extract(self, due: DueSpeaker, groups: MessageGroups) -> None:
-        """Ask the model about the groups and store its conclusions. Raises LlmError."""
+        """Ask the model about the groups and store its conclusions. Raises LlmError, RunLost."""
         newest = newest_of(due)
         shown = [each for group in groups for each in group]
-        known = Memory.objects.filter(
-            agent=due.scope.speaker.agent,
-            person=due.scope.speaker.person,
-            project=due.scope.project,
-            status__in=(Status.ACTIVE, Status.CANDIDATE),
-        ).order_by("-id")
-        said = [[QuotedMessage(each.words, describe_time(each.episode.said_at)) for each in group] for group in groups]
+        known = Memory.objects.filter(**own_rows(due), status__in=(Status.ACTIVE, Status.CANDIDATE)).order_by("-id")
+        said = [[(describe_time(each.episode.said_at), each.words) for each in group] for group in groups]
         question = build_question(said, list(known.values_list("text", flat=True)[:KNOWN_MAX]))
-        run_records.note_progress(self.run, model_name=self.model.model_name)
-        answer = llm.ask(
+        concluded, rejected = ask(
+            self.run,
             self.model,
             LlmCall.Purpose.EXTRACT,
-            run_records.subject(self.run, f"{len(shown)} messages of {due.scope.speaker.agent}"),
-            system=question.system,
-            prompt=question.prompt,
-            schema=question.schema,
+            f"{len(shown)} messages of {due.scope.speaker.agent}",
+            question,
+            partial(read_conclusions, said=[each.words for each in shown]),
         )
-        concluded, rejected = read_conclusions(answer.data, [each.words for each in shown])
         vectors = embed([each.text for each in concluded])
         outcomes = run_transaction(lambda: self.take_in(due, shown, concluded, vectors))
         self.counts.update(outcomes)
@@ -164,7 +157,17 @@ class Extraction:
         """Store the conclusions and return the counts of what they became. Stores nothing if a message was forgotten
         meanwhile: its words may be in the answer."""
         outcomes: Counter[str] = Counter()
-        drafts = [self.draft(due.scope, each) for each in concluded]
+        drafts = [
+            Draft(
+                each.text,
+                each.category,
+                due.scope,
+                each.confidence * EXPLAINED_TRUST,
+                Memory.Source.EXTRACTED,
+                find_slots(each.text, each.category),
+            )
+            for each in concluded
+        ]
         lock_places(drafts)
         asked = Episode.objects.filter(pk__in=[each.episode.pk for each in shown]).order_by("pk")
         if len(asked.select_for_update().values_list("pk")) < len(shown):
@@ -192,16 +195,6 @@ class Extraction:
                 outcomes["extracted" if status == Status.ACTIVE else "candidates"] += 1
         return outcomes
 
-    def draft(self, scope: Scope, concluded: Conclusion) -> Draft:
-        return Draft(
-            concluded.text,
-            concluded.category,
-            scope,
-            concluded.confidence * EXPLAINED_TRUST,
-            Memory.Source.EXTRACTED,
-            find_slots(concluded.text, concluded.category),
-        )
-
 
 # --- selecting messages ---
 
@@ -216,11 +209,13 @@ def find_due(tuning: Tuning) -> Iterator[DueSpeaker]:
             yield DueSpeaker(Scope(Speaker(agent, person), project), after)
 
 
+def own_rows(due: DueSpeaker) -> dict[str, Any]:
+    """Return the filter for the speaker's rows in the project."""
+    return {**due.scope.speaker._asdict(), "project_id": due.scope.project}
+
+
 def messages_of(due: DueSpeaker) -> Any:
-    speaker = due.scope.speaker
-    rows = Episode.objects.filter(
-        agent=speaker.agent, person=speaker.person, project=due.scope.project, role=Episode.Role.USER
-    )
+    rows = Episode.objects.filter(**own_rows(due), role=Episode.Role.USER)
     return rows.defer("lexemes").order_by("-id")
 
 
@@ -234,12 +229,7 @@ def newest_of(due: DueSpeaker) -> int:
 
 
 def mark(due: DueSpeaker, episode: int) -> None:
-    speaker = due.scope.speaker
-    rows = ExtractionMark.objects.filter(agent=speaker.agent, person=speaker.person, project=due.scope.project)
-    if not rows.update(episode=episode, at=timezone.now()):
-        ExtractionMark.objects.create(
-            agent=speaker.agent, person=speaker.person, project_id=due.scope.project, episode=episode
-        )
+    ExtractionMark.objects.update_or_create(**own_rows(due), defaults={"episode": episode, "at": timezone.now()})
 
 
 def choose_groups(due: DueSpeaker) -> MessageGroups:

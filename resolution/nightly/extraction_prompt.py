@@ -4,6 +4,7 @@ that the messages support may be stored."""
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final
 
 from memory.english.stems import content_stems, words_of
@@ -63,14 +64,6 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedMessage:
-    """A message in the speaker's own words; ``at`` is a readable day and time."""
-
-    words: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Conclusion:
     """A memory that the model concluded. ``evidence`` holds indexes of messages, from 0."""
 
@@ -84,15 +77,11 @@ class _RejectedConclusion(ValueError):
     pass
 
 
-def build_question(groups: Sequence[Sequence[QuotedMessage]], known: Sequence[str]) -> ModelQuestion:
-    """Build the question. Messages are numbered from 1 across all groups."""
-    number = 0
-    shown: list[list[dict[str, object]]] = []
-    for group in groups:
-        shown.append([])
-        for said in group:
-            number += 1
-            shown[-1].append({"message": number, "said_at": said.at, "words": said.words})
+def build_question(groups: Sequence[Sequence[tuple[str, str]]], known: Sequence[str]) -> ModelQuestion:
+    """Build the question about groups of messages: each with a readable day and time, and the speaker's own words.
+    They are numbered from 1 across all groups."""
+    numbers = count(1)
+    shown = [[{"message": next(numbers), "said_at": at, "words": words} for at, words in group] for group in groups]
     document = {"groups": shown, "known_memories": list(known)}
     return ModelQuestion(SYSTEM, f"The document:\n{quote_json(document)}", SCHEMA)
 

@@ -26,9 +26,13 @@ def find_memories() -> QuerySet[Memory]:
 def find_groups() -> Iterator[dict[int, Memory]]:
     groups: dict[Owner, dict[int, Memory]] = defaultdict(dict)
     for memory in find_memories().order_by("pk").iterator():
-        speaker = (memory.agent, memory.person) if memory.is_personal else ()
-        groups[memory.project_id, memory.category, *speaker][memory.pk] = memory
+        groups[memory.project_id, memory.category, *owner_of(memory)][memory.pk] = memory
     yield from groups.values()
+
+
+def owner_of(memory: Memory) -> Owner:
+    """Return the speaker whose own memory it is; () if it is shared."""
+    return (memory.agent, memory.person) if memory.is_personal else ()
 
 
 def find_own_words(project: int | None, since: datetime) -> Iterator[Episode]:

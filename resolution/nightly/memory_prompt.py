@@ -1,8 +1,7 @@
 """Asks a language model about pairs of memories that no rule decides: they say the same, contradict each other, or may
 both hold."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -53,34 +52,10 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedMemory:
-    """A memory as the prompt quotes it. ``said_at`` is a readable day and time; ``sure`` is from 0 to 1."""
-
-    text: str
-    sure: float
-    channel: str
-    said_at: str
-
-
-def build_question(pairs: Sequence[tuple[QuotedMemory, QuotedMemory]]) -> ModelQuestion:
-    """Build the question. Pairs are numbered from 1."""
-    document = {
-        "pairs": [
-            {"pair": number, "one": _describe(one), "other": _describe(other)}
-            for number, (one, other) in enumerate(pairs, 1)
-        ]
-    }
-    return ModelQuestion(SYSTEM, f"The document:\n{quote_json(document)}", SCHEMA)
-
-
-def _describe(memory: QuotedMemory) -> dict[str, object]:
-    return {
-        "words": memory.text,
-        "sure": round(memory.sure, 2),
-        "channel": memory.channel,
-        "said_at": memory.said_at,
-    }
+def build_question(pairs: Sequence[tuple[Mapping[str, object], Mapping[str, object]]]) -> ModelQuestion:
+    """Build the question about pairs of memories, which are numbered from 1."""
+    numbered = [{"pair": number, "one": one, "other": other} for number, (one, other) in enumerate(pairs, 1)]
+    return ModelQuestion(SYSTEM, f"The document:\n{quote_json({'pairs': numbered})}", SCHEMA)
 
 
 def read_verdicts(data: object, count: int) -> dict[int, PairVerdict]:

@@ -1,4 +1,4 @@
-"""Asks a language model about a conflict: builds the prompt and the schema of the answer for each collision type."""
+"""What a language model is asked about a conflict: the prompt and the schema of the answer for each collision type."""
 
 import json
 import re
@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from memory.english.phrases import phrase
-from memory.types import Triple
 from resolution.conflicts.verdict import ALLOWED
-
-JsonValue = str | float | bool | list["JsonValue"] | dict[str, "JsonValue"]
 
 SYSTEM: Final = """\
 You keep a model of the world of a project free of contradictions. It is a graph of short facts: a concept is IN a \
@@ -73,47 +69,6 @@ _NAMES: Final[dict[str, dict[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedStatement:
-    """Somebody's words for a fact; ``at`` is a readable day and time."""
-
-    by: str
-    role: str
-    source: str
-    at: str
-    words: str
-    channel: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseSide:
-    """A fact and the statements that support it, newest first. ``is_gone`` is True if it was taken out of the graph
-    after the conflict arose."""
-
-    fact: Triple
-    confidence: float
-    source: str
-    statements: tuple[QuotedStatement, ...] = ()
-    last_confirmed: str = ""
-    is_gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A conflict with everything that a decision needs. For a cycle, ``existing`` is None and ``ring`` is the chain of
-    facts from the incoming parent to the concept, the closing one last."""
-
-    collision_type: str
-    incoming: CaseSide
-    existing: CaseSide | None = None
-    ring: tuple[CaseSide, ...] = ()
-    other_facts: tuple[Triple, ...] = ()
-    sentences: tuple[tuple[str, str], ...] = ()  # role and words of sentences that name the concept, newest first
-    dimensions: tuple[tuple[str, str], ...] = ()  # name, question
-    earlier_error: str = ""  # why the last attempt at a decision failed
-    now: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ModelQuestion:
     """A question as it is sent. ``schema`` is a JSON schema whose first field is the reasoning, if it has one."""
 
@@ -122,19 +77,12 @@ class ModelQuestion:
     schema: dict[str, object]
 
 
-def build_question(case: Case) -> ModelQuestion:
-    fact = case.incoming.fact
-    task = _TASKS[case.collision_type].format(
-        concept=fact.concept,
-        dimension=fact.dimension,
-        incoming=fact.parent,
-        existing=case.existing.fact.parent if case.existing else "",
-        closing=_format_fact(case.ring[-1].fact) if case.ring else "",
-    )
-    if _NAMES[case.collision_type]:
+def build_question(collision_type: str, document: Mapping[str, object], **names: str) -> ModelQuestion:
+    """Build the question about a conflict. ``names`` fill the task: concept, dimension, incoming, existing, closing."""
+    task = _TASKS[collision_type].format(**names)
+    if _NAMES[collision_type]:
         task += _DIMENSIONS + "\n"
-    prompt = f"{task}\nThe document:\n{quote_json(_build_document(case))}"
-    return ModelQuestion(SYSTEM, prompt, build_schema(case.collision_type))
+    return ModelQuestion(SYSTEM, f"{task}\nThe document:\n{quote_json(document)}", build_schema(collision_type))
 
 
 def build_schema(collision_type: str) -> dict[str, object]:
@@ -164,44 +112,3 @@ _ODD: Final = {
     code: f"\\u{code:04x}"
     for code in (ord("<"), ord(">"), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F), 0xFEFF)
 }
-
-
-def _build_document(case: Case) -> dict[str, object]:
-    document: dict[str, object] = {"now": case.now, "dimension": case.incoming.fact.dimension}
-    if case.existing:
-        document["known_fact"] = _build_side(case.existing)
-    document["new_fact"] = _build_side(case.incoming)
-    if case.ring:
-        document["ring"] = [_build_side(claim) for claim in case.ring]
-    document["other_facts_about_the_concept"] = [_format_fact(fact) for fact in case.other_facts]
-    document["sentences_that_name_the_concept"] = [{"role": role, "words": words} for role, words in case.sentences]
-    if case.dimensions:
-        document["dimensions"] = dict(case.dimensions)
-    if case.earlier_error:
-        document["why_the_last_attempt_failed"] = case.earlier_error
-    return document
-
-
-def _build_side(side: CaseSide) -> JsonValue:
-    document: dict[str, JsonValue] = {"fact": _format_fact(side.fact)}
-    if side.is_gone:
-        return document | {"note": "this fact was taken out since"}
-    document |= {"confidence": round(side.confidence, 2), "source": side.source}
-    if side.last_confirmed:
-        document["last_confirmed"] = side.last_confirmed
-    document["said"] = [
-        {
-            "by": said.by,
-            "role": said.role,
-            "source": said.source,
-            "channel": said.channel,
-            "at": said.at,
-            "words": said.words,
-        }
-        for said in side.statements
-    ]
-    return document
-
-
-def _format_fact(fact: Triple) -> str:
-    return f"{phrase(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)} (dimension {fact.dimension})"

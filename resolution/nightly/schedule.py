@@ -1,8 +1,9 @@
-"""Starts resolver runs: on schedule, and after a missed or dead run. Beat only wakes this up; the tables decide, so a
-wake-up may be lost, late or doubled."""
+"""Requests resolver runs on schedule, and after a missed one. Beat only wakes this up; the tables decide, so a wake-up
+may be lost, late or doubled."""
 
 import logging
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -13,8 +14,7 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask
 from memory.models import Config
 from memory.settings import cron
 from resolution.models import Run
-from resolution.nightly import run_records, service
-from resolution.nightly.run_records import AlreadyRunning
+from resolution.nightly.runs import AlreadyRunning, request_run
 
 logger = logging.getLogger(__name__)
 
@@ -28,13 +28,11 @@ UP_FOR_S = 300.0
 # A wake-up that comes later than this is not for the run it was sent for.
 LATE = timedelta(hours=1)
 CLOCKS_DIFFER = timedelta(seconds=30)  # at most, between beat, worker and Postgres. Schedules have whole minutes
-# Dead runs that are continued at once. The next run of others comes by itself, or the person who started it sees it.
-CARRIED_ON = (Run.Trigger.SCHEDULE, Run.Trigger.API, Run.Trigger.ADMIN)
 
 LOADED_AT = time.monotonic()  # a worker's children are forked from a process that has loaded this
 
 
-def keep() -> bool:
+def sync_beat_schedule() -> bool:
     """Update beat's row to match the setting. Returns True if it changed. A row that an operator disabled stays
     disabled; a missing row is created."""
     schedule = Config.tuning().resolution_schedule
@@ -56,8 +54,8 @@ def keep() -> bool:
     return True
 
 
-def start_on_schedule(now: datetime | None = None) -> Run | None:
-    """Carry out the run that beat's wake-up is for. Returns None if it has already been, or if another run is in
+def request_scheduled(now: datetime | None = None) -> Run | None:
+    """Request the run that beat's wake-up is for. Returns None if it has already been, or if another run is in
     progress."""
     now = now or timezone.now()
     # Beat's message may come late, twice, or after the schedule was changed. It is for a new run only if the schedule
@@ -65,23 +63,17 @@ def start_on_schedule(now: datetime | None = None) -> Run | None:
     since = now - LATE
     if (last := _last_started()) is not None:
         since = max(since, last + CLOCKS_DIFFER)
-    if first_after(since) > now + CLOCKS_DIFFER:
-        return None
-    return _run(Run.Trigger.SCHEDULE)
+    return None if first_after(since) > now + CLOCKS_DIFFER else _request()
 
 
-def start_what_is_due() -> Run | None:
-    """Carry out a run if one is due, else return None. Called every minute."""
-    # In order of urgency: runs that people asked for, interrupted runs, automatic runs.
-    if (asked := run_records.select_unbegun().first()) is not None:
-        return service.carry_out(asked)
-    if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:
-        left = None if dead.limit is None else max(0, dead.limit - dead.conflicts_seen)
-        return _run(dead.trigger, dead.actor, limit=left)
-    if run_records.under_way():
-        return None
-    if is_missed(timezone.now(), time.monotonic() - LOADED_AT):
-        return _run(Run.Trigger.SCHEDULE)
+def request_missed() -> Run | None:
+    """Request the run that the schedule has missed, if there is one. Called every minute."""
+    return _request() if is_missed(timezone.now(), time.monotonic() - LOADED_AT) else None
+
+
+def _request() -> Run | None:
+    with suppress(AlreadyRunning):
+        return request_run(Run.Trigger.SCHEDULE)
     return None
 
 
@@ -106,10 +98,3 @@ def first_after(time: datetime) -> datetime:
 def _last_started() -> datetime | None:
     runs_on_schedule = Run.objects.filter(trigger=Run.Trigger.SCHEDULE).order_by("-started_at")
     return runs_on_schedule.values_list("started_at", flat=True).first()
-
-
-def _run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run | None:
-    try:
-        return service.run(trigger, actor, limit=limit)
-    except AlreadyRunning:
-        return None

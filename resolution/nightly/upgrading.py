@@ -13,7 +13,6 @@ from django.utils import timezone
 from memory.attribution.parts import find_voices, voice_of
 from memory.channels import Channel
 from memory.db.connections import first_line, raise_if_away
-from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
 from memory.english.stems import content_stems
 from memory.memories import store
@@ -26,7 +25,7 @@ from resolution.conflicts.change_log import recording
 from resolution.conflicts.memories import settle_memories
 from resolution.memories.service import lock_memory
 from resolution.models import Decision, Run
-from resolution.nightly import run_records
+from resolution.nightly.runs import note_progress
 from resolution.pages.words import STATING
 
 logger = logging.getLogger(__name__)
@@ -45,25 +44,14 @@ VOUCHES: Final = (
 )
 
 
-def find_waiting() -> Run | None:
-    """Return the run that is still to be carried out, or to be continued."""
-    return Run.objects.filter(trigger=Run.Trigger.UPGRADE, status=Run.Status.RUNNING).first()
-
-
-def carry_out() -> Run | None:
-    """Carry out the waiting run. Returns None if there is none, or if another process is at it. A run that is stopped
-    goes on where it was: what has become a candidate is not looked at again."""
-    with try_job_lock("upgrade") as is_alone:
-        run = find_waiting() if is_alone else None
-        if run is None:
-            return None
-        with run_records.keep_alive(run):
-            failed = _demote_all(run)
-            run_records.note_progress(run, facts=list(_find_facts(run)))
-        counts = _count_demoted(run) | {"failed": failed, "facts": len(run.facts)}
-        run_records.note_progress(run, counts={name: count for name, count in counts.items() if count})
-        run_records.close(run, Run.Status.DONE, "")
-        return run
+def demote_memories(run: Run) -> str:
+    """Carry out the run. One that was stopped goes on where it was: what has become a candidate is not looked at
+    again."""
+    failed = _demote_all(run)
+    note_progress(run, facts=list(_find_facts(run)))
+    counts = _count_demoted(run) | {"failed": failed, "facts": len(run.facts)}
+    note_progress(run, counts={name: count for name, count in counts.items() if count})
+    return ""
 
 
 # --- memories ---
@@ -76,7 +64,7 @@ def _demote_all(run: Run) -> int:
     )
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     failed, before = 0, _count_demoted(run)["memories"]  # it may have been stopped
-    run_records.note_progress(run, conflicts_total=before + len(keys))
+    note_progress(run, conflicts_total=before + len(keys))
     for at, key in enumerate(keys, 1):
         try:
             run_transaction(lambda key=key: _demote(key, run))  # type: ignore[misc]
@@ -87,7 +75,7 @@ def _demote_all(run: Run) -> int:
             logger.warning("upgrade.failed", exc_info=is_ours, extra={"memory": key, "error": first_line(error)})
             failed += 1
         if at % STEP == 0 or at == len(keys):
-            run_records.note_progress(run, conflicts_seen=before + at, counts=_count_demoted(run))
+            note_progress(run, conflicts_seen=before + at, counts=_count_demoted(run))
     return failed
 
 

@@ -21,6 +21,7 @@ from resolution.conflicts.memories import open_between
 from resolution.conflicts.undo import undo_run
 from resolution.models import Conflict, Decision, Run
 from resolution.nightly import consolidation
+from resolution.nightly.runs import run_now
 from tests.arrange import OPERATOR
 from tests.memory.memories.said import ANN, said
 
@@ -48,8 +49,7 @@ def conclude(text: str, *, days: float = 150) -> Memory:
 
 
 def run() -> Run:
-    done = consolidation.consolidate("anna")
-    assert done is not None
+    done = run_now(Run.Trigger.CONSOLIDATE, "anna", consolidation.consolidate_memories)
     assert done.status == "done"
     return done
 
@@ -97,7 +97,7 @@ def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     Memory.objects.filter(text__endswith="room 7.").update(is_disputed=True)
     before = picture()
 
-    assert consolidation.rehearse()[0] == {"merged": 1, "deprecated": 1}
+    assert consolidation.preview()[0] == {"merged": 1, "deprecated": 1}
     assert picture() == before
     done = run()
 

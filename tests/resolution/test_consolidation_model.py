@@ -80,28 +80,29 @@ def states(*memories: Memory) -> list[tuple[str, bool]]:
 # --- pairs that no rule decides ---
 
 
-def test_it_decides_all_pairs_in_one_call_and_all_of_it_is_undone(model: LlmServer) -> None:
+def test_it_decides_the_pairs_of_an_owner_in_one_call_and_all_of_it_is_undone(model: LlmServer) -> None:
     pairs = embedded(
         state(STABLE[0]),
         conclude(STABLE[1], days=1),
-        *(state(text, "other") for text in RUNS),
+        *(state(text, "other") for text in RUNS),  # shared by all
         *(state(text, "preference") for text in RUNS),
     )
     before = picture()
-    model.answers(verdicts("MERGE", "CONTRADICTION", "KEEP_BOTH"))
+    model.answers(verdicts("MERGE", "CONTRADICTION"), verdicts("KEEP_BOTH"))
 
     done = run()
 
+    assert ["release branch" in asked.prompt for asked in model.asked] == [True, False]
     merged = Memory.objects.get(status="merged_into")
     assert states(*pairs) == [
-        ("active", False), ("merged_into", False), ("active", True), ("active", True), ("active", False),
-        ("active", False),
+        ("active", False), ("merged_into", False), ("active", False), ("active", False), ("active", True),
+        ("active", True),
     ]  # fmt: skip
     assert merged.merged_into == pairs[0]
     assert done.counts == {"merged_by_model": 1, "disputed_by_model": 1, "apart": 1}
-    assert (done.model_name, done.input_tokens, done.output_tokens) == ("openai-test", 100, 20)
-    assert float(done.cost or 0) == pytest.approx(200e-6)
-    assert LlmCall.objects.get().purpose == "compare"
+    assert (done.model_name, done.input_tokens, done.output_tokens) == ("openai-test", 200, 40)
+    assert float(done.cost or 0) == pytest.approx(400e-6)
+    assert set(LlmCall.objects.values_list("purpose")) == {("compare",)}
     assert set(MemoryHistory.objects.filter(run=done.pk).values_list("reason", flat=True)) == {
         "openai openai-test decided MERGE", "openai openai-test decided CONTRADICTION",
         "openai openai-test decided KEEP_BOTH",
@@ -146,7 +147,7 @@ def test_where_it_fails_all_stays_and_the_run_says_so(model: LlmServer, answer: 
     done = run()
 
     assert (picture(), done.counts) == (before, {"undecided": 1})
-    assert "1 pairs stay as they were" in done.note
+    assert "1 pair stays undecided" in done.note
 
 
 def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer) -> None:
@@ -157,7 +158,7 @@ def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer)
 
     configure(consolidate_model_id=llm.model("ollama").pk, llm_daily_calls=0)
     assert "llm_daily_calls" in run().note
-    assert consolidation.rehearse()[0] == {"undecided": 1}
+    assert consolidation.preview()[0] == {"undecided": 1}
     assert llm.asked == []
 
 

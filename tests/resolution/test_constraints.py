@@ -73,7 +73,6 @@ BAD_ROWS = [
     BadRow("layer_slot_unique", "layer_slot", {"version": 2}, beside={}),
     BadRow("layer_slot_kind_is_known", "layer_slot", {"kind": "edge"}),
     BadRow("layer_slot_has_words", "layer_slot", {"words": ""}),
-    BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),

@@ -19,7 +19,8 @@ from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, LlmCall, 
 from resolution.detective import changes, reading, run
 from resolution.detective.story import StoryRow
 from resolution.models import Conflict, ConflictMember, Run
-from resolution.tasks import detect, detect_due
+from resolution.nightly.runs import run_now
+from resolution.tasks import detect_due, nightly
 from tests.arrange import OPERATOR, dismiss, dispute, say
 from tests.llm_server import LlmServer, Says
 
@@ -58,6 +59,10 @@ def there_and_back(name: str = "orders-api", agent: str = "dobby") -> None:
     state(f"{name} ispart rest protocol", "one", agent)
     state(f"{name} ispart graphql protocol", "two", agent, "We switched to GraphQL.")
     state(f"{name} ispart rest protocol", "three", agent)
+
+
+def read_project(project: Project | None, actor: str = "command") -> Run:
+    return run_now(Run.Trigger.DETECT, actor, run.make_job(project))
 
 
 def asked() -> list[tuple[str, str, str]]:
@@ -141,7 +146,7 @@ def test_of_a_long_story_some_is_left_and_always_what_is_about_what_has_changed(
 def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_twice() -> None:
     there_and_back()
 
-    done = run.run_for_project(None, "anna")
+    done = read_project(None, "anna")
 
     assert done is not None
     assert (done.status, done.counts["asked_reversal"]) == ("done", 1)
@@ -155,12 +160,12 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
         ("edge_history", "orders-api is in rest [protocol]", False),
     ]
     Conflict.objects.update(status="dismissed")
-    again = run.run_for_project(None, "")
+    again = read_project(None, "")
     assert again is not None
     assert "asked_reversal" not in again.counts
     state("orders-api ispart graphql protocol", "four")
     state("orders-api ispart rest protocol", "five")
-    run.run_for_project(None, "")
+    read_project(None, "")
     assert len(asked()) == 2  # it has gone there and back again
 
 
@@ -169,7 +174,7 @@ def test_one_run_asks_no_more_about_a_story_than_people_can_answer(monkeypatch) 
     there_and_back()
     there_and_back("billing-api")
 
-    assert [run.run_for_project(None, "anna").counts["asked_reversal"] for _ in range(2)] == [1, 1]
+    assert [read_project(None, "anna").counts["asked_reversal"] for _ in range(2)] == [1, 1]
     assert len({question for _, _, question in asked()}) == 2
 
 
@@ -180,7 +185,7 @@ def test_other_numbers_are_asked_about_in_the_project(project: Project) -> None:
     settle("4.8 kg", project)
     remember("The lateral support mass is 5.6 kg.", project, days=-0.5)
 
-    detect()
+    nightly("detect")
 
     assert [each[:2] for each in asked()] == [("numbers", "p05")] * 2
     assert Conflict.objects.filter(members__kind="project_state").count() == 1
@@ -191,7 +196,7 @@ def test_of_a_slot_where_all_is_kept_no_other_number_is_asked_about() -> None:
     Dimension.objects.filter(soas__token="artifact").update(on_collision="keep_all")
     say("laser isa drawing-laser-2 artifact", "winky", conversation=b"two".ljust(16))
 
-    run.run_for_project(None, "")
+    read_project(None, "")
 
     assert Edge.objects.filter(concept__token="laser").count() == 2
     assert asked() == []
@@ -200,7 +205,7 @@ def test_of_a_slot_where_all_is_kept_no_other_number_is_asked_about() -> None:
 def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:
     remember("The canary weighs 10 g.", project, days=9)
     remember("The canary weighs 12 g.", project, days=2)
-    run.run_for_project(project, "")
+    read_project(project, "")
     assert "canary" in asked()[0][2]
 
     Memory.objects.first().delete()
@@ -208,7 +213,7 @@ def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:
     assert Conflict.objects.values_list("status", "question").get() == (
         "resolved", "What this asked about was forgotten."
     )  # fmt: skip
-    assert run.run_for_project(project, "") is not None
+    assert read_project(project, "") is not None
 
 
 QUIET = {
@@ -223,7 +228,7 @@ def test_nothing_is_asked_where_the_story_is_clear(texts: list[str]) -> None:
     for at, text in enumerate(texts):
         remember(text, days=9 - at)
 
-    run.run_for_project(None, "")
+    read_project(None, "")
 
     assert asked() == []
 
@@ -236,7 +241,7 @@ def test_one_conversation_at_work_and_a_word_about_going_back_leave_nothing_open
     remember("The queue holds 100 jobs.", days=2, conversation=b"c" * 16)
     remember("The queue holds 500 jobs.", days=1.99, conversation=b"c" * 16)
 
-    run.run_for_project(None, "")
+    read_project(None, "")
 
     assert asked() == []
 
@@ -250,8 +255,8 @@ def test_a_model_asks_and_what_it_was_asked_is_not_asked_again(llm: LlmServer, p
     remember("The Postgres 17 cluster has two replicas.", project, days=2)
     confuse(llm, "Postgres 17", "Postgres 14", question="Is Postgres 14 still the database version?")
 
-    run.run_for_project(project, "")
-    done = run.run_for_project(project, "")
+    read_project(project, "")
+    done = read_project(project, "")
 
     assert asked() == [("model", "p05", "Is Postgres 14 still the database version?")]
     assert ConflictMember.objects.get(is_asked=True).text == "Postgres 14 is our database version."
@@ -295,7 +300,7 @@ def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
 
     llm.answers_by(answer)
 
-    done = run.run_for_project(None, "")
+    done = read_project(None, "")
 
     assert done is not None
     assert (asked(), done.counts.get("failed")) == ([], None)
@@ -322,7 +327,7 @@ def test_a_model_that_answers_nonsense_asks_nothing_and_the_next_batch_goes_on(l
 
     llm.answers_by(answer)
 
-    done = run.run_for_project(None, "")
+    done = read_project(None, "")
 
     assert done is not None
     assert done.status == "done"
@@ -339,7 +344,7 @@ def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
     llm.answers_by(lambda asked: {"confusions": []})
     remember("One thing."), remember("Another thing.")
 
-    first, second = run.run_for_project(None, ""), run.run_for_project(None, "")
+    first, second = read_project(None, ""), read_project(None, "")
 
     assert first is not None
     assert second is not None
@@ -360,7 +365,7 @@ def test_it_reads_some_minutes_after_the_last_change_and_each_change_once() -> N
     assert len(asked()) == 1
     assert run.run_after_changes(timezone.now() + run.DELAY) is None  # it has been read
     there_and_back("billing-api")
-    run.run_for_project(None, "anna")  # which may be one project of many
+    read_project(None, "anna")  # which may be one project of many
     assert run.run_after_changes(timezone.now() + run.DELAY) is not None
 
 

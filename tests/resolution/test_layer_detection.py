@@ -20,7 +20,8 @@ from resolution.conflicts.verdict import MemberKey, Resolution
 from resolution.intake.retirement import put_back, retire_one
 from resolution.memories import moving
 from resolution.memories.project_state import settle
-from resolution.models import Conflict, LayerSlot
+from resolution.models import Conflict, LayerSlot, Run
+from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
 from tests.arrange import OPERATOR, say
 from tests.resolution.racers import ROUNDS, Racers
@@ -201,11 +202,11 @@ def test_a_memory_without_a_slot_contradicts_what_it_plainly_says_otherwise(proj
     }
     assert sides(host.conflict_id) == {("kvasir runs on turing", None), ("Kvasir runs on lovelace.", "edge")}
     assert [told.memory and told.memory.is_disputed for told in (day, host)] == [True, True]
-    sweep_conflicts()
+    run_now(Run.Trigger.SWEEP, "", sweep_conflicts)
     assert statuses() == ["open", "open"]
     Memory.objects.filter(text="Kvasir runs on lovelace.").update(text="Kvasir runs on turing.")
     decide(project, "Friday", "deployment_day", "schedule")
-    sweep_conflicts()
+    run_now(Run.Trigger.SWEEP, "", sweep_conflicts)
     assert statuses() == ["resolved", "resolved"]
 
 

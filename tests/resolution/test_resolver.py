@@ -3,6 +3,7 @@
 import logging
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from resolution.conflicts import claims
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
 from resolution.models import Claim, Decision, Run
-from resolution.nightly import resolver, service
-from resolution.nightly.resolver import pause
+from resolution.nightly import resolver
+from resolution.nightly.resolver import OnConflict, approve, preview
+from resolution.nightly.runs import run_now
 from tests.arrange import configure, dismiss, dispute, said, say
 from tests.llm_server import Cuts, Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, UPDATE, by_concept, choose, edges, kinds, places
@@ -34,8 +36,10 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.llm.client.FIRST_PAUSE_S", 0.001)
 
 
-def resolve(**changes: Any) -> Run:
-    return service.run(Run.Trigger.COMMAND, "tests", **changes)
+def resolve(
+    trigger: Run.Trigger = Run.Trigger.COMMAND, *, limit: int | None = None, on_progress: OnConflict | None = None
+) -> Run:
+    return run_now(trigger, "tests", partial(resolver.resolve, on_progress=on_progress), limit=limit)
 
 
 def undecided(*names: str) -> list[Claim]:
@@ -132,7 +136,7 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
     assert edges() == {"gnommoweb is a repo [type]"}
     assert not Decision.objects.exists()
 
-    decision = service.approve(claim.pk, OPERATOR)
+    decision = approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
@@ -153,9 +157,9 @@ def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
     claim = kinds()
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
-        service.approve(claim.pk, OPERATOR)
+        approve(claim.pk, OPERATOR)
     with pytest.raises(DecisionError, match="There is no claim"):
-        service.approve(claim.pk + 1, OPERATOR)
+        approve(claim.pk + 1, OPERATOR)
 
 
 def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:
@@ -169,7 +173,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     say("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
-        service.approve(claim.pk, OPERATOR)
+        approve(claim.pk, OPERATOR)
 
     assert edges() == {"gnommoweb runs on lovelace"}
 
@@ -251,22 +255,14 @@ def test_a_conflict_that_failed_waits_for_the_next_night(llm: LlmServer) -> None
     (claim,) = undecided("aa")
     choose(llm)
     llm.answers(NONSENSE)
-    service.run(Run.Trigger.SCHEDULE)
+    resolve(Run.Trigger.SCHEDULE)
 
-    assert service.run(Run.Trigger.SCHEDULE).conflicts_seen == 0
+    assert resolve(Run.Trigger.SCHEDULE).conflicts_seen == 0
 
-    Claim.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=2))
+    Claim.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(hours=24))
     llm.answers(UPDATE)
-    assert service.run(Run.Trigger.SCHEDULE).counts == {"update": 1}
+    assert resolve(Run.Trigger.SCHEDULE).counts == {"update": 1}
     assert row(claim).status == "resolved"
-
-
-def test_attempts_become_rare() -> None:
-    pauses = [pause(attempts) for attempts in range(1, 12)]
-
-    assert pauses == sorted(pauses)
-    assert pauses[0] <= timedelta(hours=12)
-    assert timedelta(days=6) < pauses[-1] < timedelta(days=7)
 
 
 def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer) -> None:
@@ -285,7 +281,7 @@ def test_a_model_that_is_away_ends_the_run_and_spares_the_others(llm: LlmServer)
     assert not Claim.objects.exclude(claimed_until=None, next_attempt_at=None).exists()
 
     llm.answers_by(lambda asked: DISMISS)
-    assert service.run(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
+    assert resolve(Run.Trigger.SCHEDULE).counts == {"dismiss": 5}
 
 
 def test_a_model_that_is_away_now_and_then_does_not_end_the_run(llm: LlmServer) -> None:
@@ -419,16 +415,17 @@ def test_an_edge_that_changed_meanwhile_is_not_overwritten(llm: LlmServer) -> No
     assert not Decision.objects.exists()
 
 
-def test_a_claimed_conflict_is_left_alone_until_the_claim_runs_out(llm: LlmServer) -> None:
+def test_a_conflict_at_which_a_process_died_waits_for_the_next_night(llm: LlmServer) -> None:
     (claim,) = undecided("aa")
     choose(llm)
-    Claim.objects.update(claimed_until=timezone.now() + timedelta(minutes=1))
+    Claim.objects.update(claimed_until=timezone.now())
 
-    assert resolve().conflicts_seen == 0
+    assert resolve(Run.Trigger.SCHEDULE).conflicts_seen == 0
 
-    Claim.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
+    died = row(claim)
+    assert (died.attempts, died.claimed_until, died.last_error) == (1, None, resolver.DIED_AT_IT)
     llm.answers(UPDATE)
-    assert resolve().conflicts_seen == 1
+    assert resolve().conflicts_seen == 1  # asked for by a person
     assert row(claim).status == "resolved"
 
 
@@ -532,7 +529,7 @@ def test_a_rehearsal_asks_and_changes_nothing(llm: LlmServer) -> None:
     llm.answers(UPDATE, NONSENSE)
     before = edges()
 
-    shown = list(service.rehearse())
+    shown = list(preview())
 
     assert shown[0] == (claims[0], Verdict("update", "it has moved"))
     assert isinstance(shown[1][1], str)
@@ -547,14 +544,14 @@ def test_a_rehearsal_keeps_its_limit(llm: LlmServer) -> None:
     choose(llm)
     llm.answers_by(lambda asked: UPDATE)
 
-    assert len(list(service.rehearse(limit=1))) == 1
+    assert len(list(preview(limit=1))) == 1
 
 
 def test_a_rehearsal_without_a_model_says_so(llm: LlmServer) -> None:
     undecided("aa")
 
     with pytest.raises(language_models.NoModel):
-        list(service.rehearse())
+        list(preview())
 
 
 def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
@@ -563,9 +560,9 @@ def test_a_rehearsal_ends_where_the_model_is_away(llm: LlmServer) -> None:
     llm.answers_by(lambda asked: AWAY)
 
     with pytest.raises(language_models.Unavailable):
-        list(service.rehearse())
+        list(preview())
 
-    assert len(llm.asked) == 9
+    assert len(llm.asked) == 3  # one conflict's tries
 
 
 # --- what a model may not do by itself ---

@@ -7,18 +7,19 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.db.models import F
 
+from memory.db.locks import is_job_held
 from resolution.models import Claim, Decision, Run
-from resolution.nightly import resolver, run_records, schedule, service
-from resolution.nightly.service import AlreadyRunning
+from resolution.nightly import runs
+from resolution.nightly.jobs import carry_out_requested
+from resolution.nightly.resolver import resolve
+from resolution.nightly.runs import LOCK, AlreadyRunning, request_run, run_now
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DISMISS, UPDATE, choose, edges, places
 from tests.waiting import eventually
@@ -26,7 +27,6 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 START_S = 60
-LONG_AGO = timedelta(minutes=10)
 
 
 @contextmanager
@@ -61,12 +61,6 @@ def hang_at_the_second(llm: LlmServer) -> threading.Event:
     return go_on
 
 
-def let_time_pass() -> None:
-    Run.objects.filter(status="running").update(
-        alive_at=F("alive_at") - LONG_AGO, started_at=F("started_at") - LONG_AGO - timedelta(seconds=1)
-    )
-
-
 def die_at_the_second(llm: LlmServer) -> Run:
     """A run whose process is killed while it waits for the second answer."""
     go_on = hang_at_the_second(llm)
@@ -86,38 +80,18 @@ def test_a_killed_run_leaves_what_it_decided_and_a_worker_carries_it_on(llm: Llm
     killed = die_at_the_second(llm)
 
     assert edges() == {"aa runs on turing", "b runs on ramanujan", "c runs on ramanujan"}
-    with pytest.raises(AlreadyRunning):  # for all that anybody knows
-        service.run(Run.Trigger.COMMAND)
-
+    assert eventually(lambda: not is_job_held(LOCK), within_s=START_S)
     Run.objects.update(trigger="schedule")
-    let_time_pass()
     llm.answers_by(lambda asked: UPDATE)
-    run = schedule.start_what_is_due()
+    [run] = carry_out_requested()
 
-    assert run is not None
     killed.refresh_from_db()
-    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, run_records.DIED)
+    assert (killed.status, killed.counts, killed.note) == ("failed", {"update": 1}, runs.DIED)
     assert killed.ended_at is not None
-    assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 2})
-    assert edges() == {f"{name} runs on turing" for name in ("aa", "b", "c")}
+    assert (run.pk != killed.pk, run.trigger, run.status, run.counts) == (True, "schedule", "done", {"update": 1})
+    assert edges() == {"aa runs on turing", "b runs on ramanujan", "c runs on turing"}  # the second waits for a night
     assert [Claim.objects.get(pk=row.pk).attempts for row in claims] == [0, 1, 0]
-    assert Decision.objects.count() == 3
-    assert schedule.start_what_is_due() is None
-
-
-def test_a_conflict_at_which_runs_keep_dying_is_left_alone() -> None:
-    claim = places("aa")
-
-    for _ in range(run_records.DEATHS_AT_MOST):
-        row = run_records.open_run(Run.Trigger.SCHEDULE, mode="auto", is_begun=True)
-        Claim.objects.filter(next_attempt_at=None).update(claimed_until=row.started_at)
-        let_time_pass()  # the next one that is opened closes it
-    run_records.close_dead()
-
-    claim.refresh_from_db()
-    assert (claim.attempts, claim.last_error) == (3, run_records.DIED_AT_IT)
-    assert not resolver.pending_now().exists()
-    assert resolver.pending_now(patiently=False).exists()
+    assert carry_out_requested() == []
 
 
 def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
@@ -134,9 +108,9 @@ def test_interrupted_a_run_is_closed_and_says_so(llm: LlmServer) -> None:
         go_on.set()
 
     run = Run.objects.get()
-    assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was decided until then stays.")
+    assert (process.returncode, told.splitlines()[-1]) == (130, "Interrupted. What was done until then stays.")
     assert "Traceback" not in told
-    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, resolver.INTERRUPTED)
+    assert (run.status, run.counts, run.note) == ("failed", {"update": 1}, runs.INTERRUPTED)
     assert [(row.attempts, row.claimed_until) for row in Claim.objects.filter(status="pending")] == [(0, None)]
 
 
@@ -154,17 +128,17 @@ def test_of_many_runs_at_once_one_runs(llm: LlmServer) -> None:
     outcomes: list[str] = []
     together = threading.Barrier(6)
 
-    def resolve() -> None:
+    def begin() -> None:
         together.wait()
         try:
-            outcomes.append(str(service.run(Run.Trigger.COMMAND).status))
+            outcomes.append(str(run_now(Run.Trigger.COMMAND, "", resolve).status))
         except AlreadyRunning as error:
             outcomes.append(f"refused by {error.run.status}")
             refused.release()
         finally:
             connection.close()
 
-    in_threads(resolve, 6)
+    in_threads(begin, 6)
 
     assert sorted(outcomes) == ["done", *["refused by running"] * 5]
     assert Run.objects.count() == 1
@@ -175,12 +149,12 @@ def test_a_request_is_carried_out_once_however_often_the_worker_is_woken(llm: Ll
     places("aa")
     choose(llm)
     llm.answers_by(lambda asked: DISMISS)
-    requested = run_records.open_run(Run.Trigger.API, "kreacher", mode="auto", is_begun=False)
+    requested = request_run(Run.Trigger.API, "kreacher")
     together = threading.Barrier(4)
 
     def wake() -> None:
         together.wait()
-        service.carry_out(requested)
+        carry_out_requested()
         connection.close()
 
     in_threads(wake, 4)
@@ -201,31 +175,11 @@ def test_a_run_that_was_closed_from_outside_decides_nothing_more(llm: LlmServer)
 
     llm.answers_by(answer)
 
-    run = service.run(Run.Trigger.COMMAND)
+    run = run_now(Run.Trigger.COMMAND, "", resolve)
 
     assert (run.status, run.note, len(llm.asked)) == ("failed", "stopped by an operator", 1)
     assert not Decision.objects.exists()
     assert not Claim.objects.exclude(claimed_until=None).exists()
-
-
-def test_a_run_gives_signs_of_life_while_it_waits_for_an_answer(
-    llm: LlmServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(run_records, "SIGN_OF_LIFE_S", 0.01)
-    places("aa")
-    choose(llm)
-    signs: set[datetime] = set()
-
-    def answer(asked: Any) -> Any:
-        eventually(lambda: signs.add(Run.objects.get().alive_at) or len(signs) >= 3, within_s=START_S)
-        connection.close()
-        return UPDATE
-
-    llm.answers_by(answer)
-
-    assert service.run(Run.Trigger.COMMAND).status == "done"
-    assert len(signs) >= 3
 
 
 def in_threads(work: Callable[[], None], count: int) -> None:

@@ -29,7 +29,7 @@ from tests.llm_server import LlmServer
 from tests.resolution.test_consolidation import ANN, BOB, NOW, conclude, hear, picture, state
 from tests.resolution.test_consolidation import run as consolidate
 from tests.resolution.test_consolidation_model import verdicts
-from tests.resolution.test_detective import choose_model, confuse, remember
+from tests.resolution.test_detective import choose_model, confuse, read_project, remember
 
 pytestmark = pytest.mark.django_db
 
@@ -156,7 +156,7 @@ def play_failed_call(given: Any, model: LlmServer) -> None:
     model.answers("no JSON")
     done = consolidate()
     assert (picture(), done.counts) == (before, {"undecided": 1})
-    assert "stay as they were" in done.note
+    assert "1 pair stays undecided" in done.note
 
 
 @plays("consolidation-f10")
@@ -249,7 +249,7 @@ def play_known_pair(given: Any, model: LlmServer) -> None:
     is_answered = "answered" in str(given)
     answer(ask("Is REST still in use?", None, one, other), "yes" if is_answered else "dismiss")
     confuse(model, *reversed(texts), question="Is GraphQL still in use?")
-    run.run_for_project(None, "")
+    read_project(None)
     assert model.asked
     assert Conflict.objects.count() == 1
 
@@ -311,7 +311,7 @@ def play_short_story(_given: Any, _: LlmServer) -> None:
 def play_no_detective(_given: Any, model: LlmServer) -> None:
     remember("We use REST.", days=3)
     remember("We use GraphQL.")
-    done = run.run_for_project(None, "")
+    done = read_project(None)
     assert done is not None
     assert (done.status, model.asked, Conflict.objects.count()) == ("skipped", [], 0)
     assert "No model is chosen" in done.note
@@ -326,7 +326,7 @@ def play_malformed_answer(_given: Any, model: LlmServer) -> None:
         "We use both, it seems.", {"confusions": [{"fact_ids": ["00000000"], "question": "Is it so?", "asked_id": ""}]}
     )
     for _again in range(2):
-        done = run.run_for_project(None, "")
+        done = read_project(None)
         assert done is not None
         assert (done.counts["failed"], Conflict.objects.count()) == (1, 0)
     assert LlmCall.objects.count() == 2

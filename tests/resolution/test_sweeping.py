@@ -13,6 +13,7 @@ from resolution import tasks
 from resolution.conflicts import decide, keys
 from resolution.conflicts.verdict import Resolution
 from resolution.models import Conflict, LayerSlot, Run
+from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
 from resolution.pages.conflict_members import read_conflict
 from tests.arrange import OPERATOR, say
@@ -39,8 +40,7 @@ def settled(project: Project, key: str, value: str) -> ProjectState:
 
 
 def sweep() -> dict[str, int]:
-    run = sweep_conflicts()
-    assert run is not None
+    run = run_now(Run.Trigger.SWEEP, "", sweep_conflicts)
     assert run.status == "done"
     return dict(run.counts)
 
@@ -85,18 +85,13 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
     assert set(LayerSlot.objects.values_list("version", flat=True)) == {keys.VERSION + 1}
 
 
-def test_slots_of_older_rules_are_found_again_within_a_minute(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[Any] = []
-    monkeypatch.setattr(tasks, "wake", sent.append)
+def test_slots_of_older_rules_are_found_again_within_a_minute(project: Project) -> None:
     remembered("The user prefers rebase workflow.", slot="workflow of old", slot_version=slots.VERSION - 1)
 
-    tasks.resolve_due()
-    assert sent == [tasks.sweep_conflicts]
-    sweep()
-    tasks.resolve_due()
-    assert sent == [tasks.sweep_conflicts]
+    for _ in range(2):
+        tasks.resolve_due()
+
+    assert list(Run.objects.values_list("trigger", "status")) == [("sweep", "done")]
 
 
 def test_what_agrees_by_now_is_closed(project: Project) -> None:

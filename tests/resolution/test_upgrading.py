@@ -17,6 +17,7 @@ from resolution.conflicts.undo import undo_run
 from resolution.memories import service
 from resolution.models import Conflict, Run
 from resolution.nightly import upgrading
+from resolution.nightly.jobs import carry_out_requested
 from tests.arrange import say
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,10 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def run() -> Run:
     return Run.objects.create(
-        trigger=Run.Trigger.UPGRADE, mode="", started_at=timezone.now() + timedelta(hours=1), alive_at=timezone.now()
+        trigger=Run.Trigger.UPGRADE,
+        mode="",
+        status=Run.Status.REQUESTED,
+        started_at=timezone.now() + timedelta(hours=1),
     )
 
 
@@ -57,14 +61,14 @@ def test_memories_of_prose_become_candidates_in_their_own_words_and_come_back_by
     nurse = read("The user is a nurse.", "My birthday is 3 May. I'm a nurse.", "identity")
     gone = read("The user likes tea.", "")
 
-    assert upgrading.carry_out() == run
+    assert carry_out_requested() == [run]
 
     assert as_now(memory) == ("candidate", "I use Helix now.")
     assert as_now(nurse) == ("candidate", "I'm a nurse.")
     assert as_now(gone) == ("candidate", "The user likes tea.")
     run.refresh_from_db()
     assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"memories": 3}, 3, 3)
-    assert upgrading.carry_out() is None
+    assert carry_out_requested() == []
 
     report = undo_run(run.pk, OPERATOR)
     assert (len(report.undone), report.refused) == (3, [])
@@ -91,7 +95,7 @@ def test_memories_that_somebody_asked_for_or_vouched_for_stay(run: Run) -> None:
         Change("dobby", Channel.GUTASK, START),
     )
 
-    upgrading.carry_out()
+    carry_out_requested()
 
     assert [as_now(memory)[0] for memory in (*kept, asked)] == ["active"] * 6
     assert as_now(again) == ("candidate", said)
@@ -99,7 +103,7 @@ def test_memories_that_somebody_asked_for_or_vouched_for_stay(run: Run) -> None:
 
 def test_the_speaker_s_word_brings_a_candidate_back(run: Run) -> None:
     memory = read("The user uses Helix.", "I use Helix now.")
-    upgrading.carry_out()
+    carry_out_requested()
 
     remark = Draft("I use Helix now.", "preference", SAM, 0.9, Memory.Source.STATED, find_slots("", ""))
     assert [one.pk for one in store.find_same(remark.scope, remark.text)] == [memory.pk]
@@ -117,7 +121,7 @@ def test_conflicts_with_one_current_member_left_close_and_open_again_by_undo(run
     )  # fmt: skip
     dispute(other, [memory], Change("dobby", Channel.GUTASK, START))
 
-    upgrading.carry_out()
+    carry_out_requested()
 
     assert Conflict.objects.get().status == "resolved"
     other.refresh_from_db()
@@ -138,11 +142,10 @@ def test_a_run_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(upgrading, "settle_memories", die)
         with pytest.raises(KeyboardInterrupt):
-            upgrading.carry_out()
+            carry_out_requested()
     assert as_now(first)[0] == "active"
 
-    assert upgrading.find_waiting() == run
-    upgrading.carry_out()
+    carry_out_requested()
     assert {as_now(first)[0], as_now(second)[0]} == {"candidate"}
 
 
@@ -152,7 +155,7 @@ def test_a_memory_that_fails_stops_no_run(run: Run, monkeypatch: pytest.MonkeyPa
         upgrading, "settle_memories", lambda ids: (_ for _ in ()).throw(ZeroDivisionError) if first.pk in ids else None
     )
 
-    upgrading.carry_out()
+    carry_out_requested()
 
     assert (as_now(first)[0], as_now(second)[0]) == ("active", "candidate")
     run.refresh_from_db()
@@ -167,7 +170,7 @@ def test_shared_facts_that_would_be_their_speakers_alone_are_listed(run: Run) ->
     say("liv isa beagle type", evidence="> liv is a beagle", conversation=bytes(16))
     say("kvasir isa service type", "winky", source=Source.GUTASK, channel=Channel.GUTASK, evidence="> kvasir")
 
-    upgrading.carry_out()
+    carry_out_requested()
 
     run.refresh_from_db()
     listed = Edge.objects.filter(pk__in=run.facts).values_list("concept__token", flat=True)

@@ -13,18 +13,14 @@ NAMES = {
     "proxy.tasks.look_at_health",
     "proxy.tasks.prune_events",
     "proxy.tasks.take_figures",
-    "resolution.tasks.consolidate",
-    "resolution.tasks.detect",
     "resolution.tasks.detect_due",
     "resolution.tasks.explain_concepts",
-    "resolution.tasks.keep_schedule",
     "resolution.tasks.learn",
+    "resolution.tasks.nightly",
     "resolution.tasks.read_episodes",
     "resolution.tasks.resolve",
     "resolution.tasks.resolve_due",
     "resolution.tasks.sweep",
-    "resolution.tasks.sweep_conflicts",
-    "resolution.tasks.upgrade",
 }
 
 

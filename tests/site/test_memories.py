@@ -22,7 +22,9 @@ from resolution.admin.memories import searching
 from resolution.memories import service
 from resolution.memories.remarks import compose
 from resolution.models import Decision, Run
-from resolution.nightly import consolidation, upgrading
+from resolution.nightly.consolidation import consolidate_memories
+from resolution.nightly.jobs import carry_out_requested
+from resolution.nightly.runs import run_now
 from tests.arrange import say
 from tests.llm_server import LlmServer, llm
 
@@ -54,6 +56,10 @@ def remember(text: str, channel: Channel = Channel.USER, **changes: Any) -> Memo
     assert done.memory is not None
     Memory.objects.filter(pk=done.memory.pk).update(**changes)
     return done.memory
+
+
+def consolidate() -> Run:
+    return run_now(Run.Trigger.CONSOLIDATE, "", consolidate_memories)
 
 
 def see(client: Client, path: str) -> str:
@@ -129,7 +135,7 @@ def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
     operator.post(f"{page}/act/", {"act": "restore"})
     memory.refresh_from_db()
     assert (memory.status, memory.confidence > 0.5) == ("active", True)
-    assert consolidation.consolidate() is not None
+    consolidate()
     memory.refresh_from_db()
     assert memory.status == "active"
 
@@ -314,8 +320,7 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
         remember(text, confidence=0.5)
     Config.objects.update_or_create(key="consolidate_model_id", defaults={"value": str(llm.model("ollama").pk)})
     llm.answers({"verdicts": [{"pair": 1, "reasoning": "the same", "decision": "MERGE"}]})
-    run = consolidation.consolidate()
-    assert run is not None
+    run = consolidate()
 
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
     assert "1 proposed, 1 too uncertain by now" in page
@@ -336,11 +341,11 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
 def test_an_upgrade_shows_what_it_did_and_is_undone_on_its_page(operator: Client) -> None:
     remember("The user uses Helix.")
     say("ingrun isa surgeon type", evidence="> ingrun is a surgeon", conversation=bytes(16))
-    Run.objects.create(trigger=Run.Trigger.UPGRADE, mode="", started_at=timezone.now() + timedelta(hours=1))
+    later = timezone.now() + timedelta(hours=1)
+    Run.objects.create(trigger=Run.Trigger.UPGRADE, mode="", status="requested", started_at=later)
 
-    run = upgrading.carry_out()
+    [run] = carry_out_requested()
 
-    assert run is not None
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
     facts = f"/admin/memory/edge/?edge_id__in={run.facts[0]}"
     assert "1 memories put among the candidates, 1 shared facts to look at" in page

@@ -49,7 +49,7 @@ from resolution.actors import Actor
 from resolution.intake import retirement
 from resolution.memories.project_state import settle
 from resolution.models import Candidate, Claim, Decision, Run
-from resolution.nightly import service
+from resolution.nightly.runs import request_run
 from tests.arrange import dismiss, teach
 from tests.worlds import Login
 
@@ -91,7 +91,7 @@ def world(module_db: None) -> None:
     decided = Claim.objects.get(concept__token="winky")
     dismiss(decided.pk, OPERATOR, "not so")
     retirement.retire([Edge.objects.get(concept__token="kreacher")], actor="hermione", reason="gone")
-    run = service.request_run(Run.Trigger.ADMIN, "hermione")
+    run = request_run(Run.Trigger.ADMIN, "hermione")
     Run.objects.filter(pk=run.pk).update(status=Run.Status.DONE, ended_at=timezone.now())
     dobby = Soas.objects.get(token="dobby")
     Evidence.objects.create(concept=dobby, sentence="dobby is free.", role="user", agent="harry")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from memory.models import Config
 from memory.running import bootstrap
 from resolution.models import Decision, Run
-from resolution.nightly import service
+from resolution.nightly.jobs import carry_out_requested
 from tests.arrange import dispute, facts
 from tests.llm_server import LlmServer, llm
 
@@ -30,7 +30,7 @@ def test_a_real_run_is_asked_for_carried_out_and_taken_back(client: Client, llm:
 
     client.post(reverse("admin:resolution_conflict_run"), {"next": "/admin/"})
     run = Run.objects.get()
-    service.carry_out(run)
+    carry_out_requested()
     decided = facts()
     shown = client.get(reverse("admin:resolution_run_change", args=[run.pk])).content.decode()
     client.post(reverse("admin:resolution_run_undo", args=[run.pk]), {"reason": "it is not"})

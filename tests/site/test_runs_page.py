@@ -1,7 +1,6 @@
 """The resolver's runs in the admin, read and used like a person: the list, a run and its progress, undoing it."""
 
 import re
-from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from memory.db.locks import try_job_lock
 from memory.graph.store import Attribution
 from memory.memories.scope import Scope, Speaker
 from memory.models import Alias, Edge, LanguageModel, Source
@@ -21,7 +21,7 @@ from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.models import Claim, Decision, Run
 from resolution.naming.aliases import name_concept
-from resolution.nightly import service
+from resolution.nightly.runs import LOCK, request_run
 from tests.arrange import facts, forget, say, teach_both, update
 from tests.memory.memories.said import remembered
 from tests.worlds import Login
@@ -138,9 +138,9 @@ def test_the_decisions_of_a_long_run_have_pages(
 
 def test_a_run_under_way_is_followed_until_it_has_ended(viewer: Client) -> None:
     run = Run.objects.create(trigger="api", mode="auto", conflicts_seen=2, conflicts_total=9)
-    Run.objects.filter(pk=run.pk).update(alive_at=timezone.now() + timedelta(seconds=1))
 
-    under_way = viewer.get(of(run, "progress"))
+    with try_job_lock(LOCK):
+        under_way = viewer.get(of(run, "progress"))
     Run.objects.filter(pk=run.pk).update(status="done", ended_at=timezone.now(), counts={"dismiss": 9})
     over = viewer.get(of(run, "progress"))
 
@@ -153,7 +153,7 @@ def test_a_run_under_way_is_followed_until_it_has_ended(viewer: Client) -> None:
 
 
 def test_the_list_of_conflicts_follows_a_run_under_way(operator: Client) -> None:
-    run = service.request_run(Run.Trigger.ADMIN, "operator")
+    run = request_run(Run.Trigger.ADMIN, "operator")
 
     under_way = operator.get("/admin/resolution/conflict/").content.decode()
     Run.objects.filter(pk=run.pk).update(status="done", ended_at=timezone.now())
@@ -165,15 +165,23 @@ def test_the_list_of_conflicts_follows_a_run_under_way(operator: Client) -> None
 
 
 def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) -> None:
-    run = service.request_run(Run.Trigger.ADMIN, "operator")
+    run = request_run(Run.Trigger.ADMIN, "operator")
     awaited = text(page(viewer, of(run, "progress")))
 
-    long_ago = timezone.now() - timedelta(minutes=5)
-    Run.objects.filter(pk=run.pk).update(started_at=long_ago, alive_at=long_ago + timedelta(seconds=9))
+    Run.objects.filter(pk=run.pk).update(status="running")
+    with try_job_lock(LOCK):
+        alive = text(page(viewer, of(run, "progress")))
     dead = text(page(viewer, of(run, "progress")))
 
     assert "It waits for a worker" in awaited
-    assert "has died" in dead
+    assert ["process is gone" in told for told in (awaited, alive, dead)] == [False, False, True]
+
+
+def test_stories_are_read_by_a_worker_once_however_often_it_is_asked_for(operator: Client) -> None:
+    for _ in range(2):
+        operator.post("/admin/resolution/run/detect/")
+
+    assert list(Run.objects.values_list("trigger", "status", "actor")) == [("detect", "requested", "operator")]
 
 
 def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:

@@ -446,8 +446,21 @@ def test_schedules_are_switched_off_and_on(operator: Client, django_assert_max_n
         page(operator, "/admin/django_celery_beat/periodictask/")
 
 
+def test_the_jobs_of_the_night_are_chosen_on_the_page_of_their_schedule(operator: Client):
+    row, path = schedule("resolution.tasks.nightly")
+    assert page(operator, path).count("checked") >= 4  # the switch and three jobs
+
+    operator.post(path, {"enabled": "on", "jobs": ["consolidate", "detect"]})
+    row.refresh_from_db()
+    assert (row.enabled, row.args) == (True, '["consolidate", "detect"]')
+
+    operator.post(path, {"enabled": "on", "jobs": ["consolidate", "sweep", "detect"]})
+    row.refresh_from_db()
+    assert row.args == "[]"
+
+
 def test_the_resolvers_schedule_is_kept_from_the_settings_and_says_so(operator: Client):
-    resolver_schedule.keep()
+    resolver_schedule.sync_beat_schedule()
     row, path = schedule(resolver_schedule.TASK)
 
     told = page(operator, path)
@@ -460,7 +473,7 @@ def test_the_resolvers_schedule_is_kept_from_the_settings_and_says_so(operator: 
 
 
 def test_a_changed_schedule_of_the_resolver_is_beats_at_once(operator: Client):
-    resolver_schedule.keep()
+    resolver_schedule.sync_beat_schedule()
     told_at = PeriodicTasks.last_change()
 
     operator.post(CONFIG, shown() | {"resolution_schedule": "30 4 * * 1"})
@@ -471,7 +484,7 @@ def test_a_changed_schedule_of_the_resolver_is_beats_at_once(operator: Client):
 
 
 def test_a_schedule_that_somebody_else_changed_meanwhile_leaves_beats_row_alone(operator: Client):
-    resolver_schedule.keep()
+    resolver_schedule.sync_beat_schedule()
     entered = shown() | {"resolution_schedule": "30 4 * * 1"}
     Config.objects.filter(key="resolution_schedule").update(value="0 5 * * *")
 

@@ -53,6 +53,13 @@ FIXED: Final = import_module("memory.migrations.0021_fixed_limits").DEFAULTS
 RECORDED["settings"] = sorted(
     [*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items() if pair not in FIXED.items()
 )
+# Schedules that an upgrade joins; the detective's was switched off, and its job stays off.
+JOINED: Final = import_module("resolution.migrations.0900_one_lock_for_nightly_jobs").JOBS
+RECORDED["schedules"] = [
+    ["nightly jobs", "resolution.tasks.nightly", True, None, None, "0 3 * * *"],
+    *(row for row in RECORDED["schedules"] if row[1] not in {*JOINED, "resolution.tasks.keep_schedule"}),
+]
+RECORDED["rows"]["django_celery_beat_periodictask"] -= len(JOINED)
 # Memories that rules had made, and the sentences that they become.
 REWRITTEN: Final = {
     "The team decided to use Kafka as the event bus.": "We decided to use Kafka as the event bus.",

@@ -11,7 +11,7 @@ from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
 from memory.running import bootstrap
-from resolution.nightly import schedule as resolver_schedule
+from resolution.nightly.schedule import sync_beat_schedule
 
 
 class Command(BaseCommand):
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         bootstrap.load_schedule()
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: permissions added")
-        resolver_schedule.keep()
+        sync_beat_schedule()
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
         return bootstrap.create_first_operator()

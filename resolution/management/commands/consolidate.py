@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
-from resolution.conflicts import undo as undoing
-from resolution.management.commands.resolve_conflicts import user
+from resolution.conflicts.undo import undo_run
+from resolution.management.running import run_here, user
 from resolution.models import Run
-from resolution.nightly import consolidation
+from resolution.nightly.consolidation import consolidate_memories, explain_missing_vectors, preview
 from resolution.pages.words import describe_counts
 
 
@@ -28,14 +28,12 @@ class Command(BaseCommand):
         if undo is not None:
             self.take_back(undo)
         elif dry_run:
-            self.rehearse()
+            self.preview()
         else:
             self.run_now()
 
     def run_now(self) -> None:
-        run = consolidation.consolidate(user())
-        if run is None:
-            raise CommandError("A consolidation is under way already.")
+        run = run_here(Run.Trigger.CONSOLIDATE, consolidate_memories)
         self.stdout.write(
             f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'memory', 'memories')}:"
             f" {describe_counts(run.counts) or 'nothing to do'}."
@@ -44,19 +42,19 @@ class Command(BaseCommand):
         if run.note:
             self.stdout.write(self.style.WARNING(run.note))
 
-    def rehearse(self) -> None:
-        counts, changes = consolidation.rehearse()
+    def preview(self) -> None:
+        counts, changes = preview()
         for change in changes:
             self.stdout.write(f"{change.get_action_display()}: {change.memory} ({change.reason})")
         self.stdout.write(f"{describe_counts(counts) or 'Nothing to do'}; nothing was changed.")
-        if lack := consolidation.describe_lack():
+        if lack := explain_missing_vectors():
             self.stdout.write(self.style.WARNING(lack))
 
     def take_back(self, run_id: int) -> None:
         run = Run.objects.filter(pk=run_id, trigger__in=Run.OF_MEMORIES).first()
-        if run is None or run.status == Run.Status.RUNNING:
+        if run is None or run.is_open:
             raise CommandError(f"Run {run_id} is no run over memories that has ended.")
-        report = undoing.undo_run(run.pk, Actor(user() or "operator", Source.OPERATOR))
+        report = undo_run(run.pk, Actor(user() or "operator", Source.OPERATOR))
         for decision, why in report.refused:
             self.stdout.write(self.style.WARNING(f"{decision}: {why}"))
         self.stdout.write(f"{format_count(len(report.undone), 'decision')} undone.")

@@ -3,14 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
+from memory import llm
 from memory.english.phrases import format_count
 from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run
-from resolution.management.commands.resolve_conflicts import user
-from resolution.models import Conflict
+from resolution.management.running import run_here
+from resolution.models import Conflict, Run
 from resolution.pages.words import describe_counts
 
 
@@ -26,26 +27,24 @@ class Command(BaseCommand):
     def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
         chosen = find_project(project) if project else None
         if dry_run:
-            self.rehearse(chosen)
+            self.preview(chosen)
         else:
             self.run_now(chosen)
 
-    def rehearse(self, project: Project | None) -> None:
-        read = run.rehearse(project)
+    def preview(self, project: Project | None) -> None:
+        read = run.preview(project)
         for finding in read.findings:
             self.stdout.write(f"{finding.question} (Found by: {Conflict.Tier(finding.tier).label}.)")
             for line in finding.lines:
                 self.stdout.write(f"  {line.at:%Y-%m-%d %H:%M} {line.text}{f' ({line.ending})' if line.ending else ''}")
-        for failure in [*filter(None, [read.lack]), *read.failures]:
+        for failure in [*filter(None, [llm.missing(run.SETTING)]), *read.failures]:
             self.stdout.write(self.style.WARNING(failure))
         asked = format_count(len(read.findings), "question") if read.findings else "Nothing"
         batches = format_count(read.batches, "batch", "batches")
         self.stdout.write(f"{format_count(read.lines, 'line')} in {batches}. {asked} would be asked.")
 
     def run_now(self, project: Project | None) -> None:
-        done = run.run_for_project(project, user())
-        if done is None:
-            raise CommandError("The detective is at work already.")
+        done = run_here(Run.Trigger.DETECT, run.make_job(project))
         self.stdout.write(f"Run {done.pk} is {done.status}: {describe_counts(done.counts) or 'nothing to read'}.")
         if done.note:
             self.stdout.write(self.style.WARNING(done.note))

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
-from resolution.management.commands.resolve_conflicts import INTERRUPTED
+from resolution.management.running import INTERRUPTED
 from resolution.transfer.exporter import PARTS, Extent
 
 

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, user
+from resolution.management.running import INTERRUPTED, user
 from resolution.transfer import ImportRefused, Report, UnreadableFile
 
 

@@ -13,7 +13,7 @@ from memory.models import Source
 from resolution.actors import Actor
 from resolution.conflicts import undo
 from resolution.errors import DecisionError
-from resolution.management.commands.resolve_conflicts import user
+from resolution.management.running import user
 from resolution.models import Run
 from resolution.pages.words import describe_history, names_in
 from resolution.quarantine.agents import describe_quarantine, quarantine

@@ -1,8 +1,8 @@
 """``manage.py resolve_conflicts``: runs the resolver, in this process."""
 
-import getpass
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -10,11 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.english.phrases import format_count
 from memory.llm import LlmError, NoModel
 from resolution.conflicts.verdict import Verdict
+from resolution.management.running import run_here
 from resolution.models import Claim, Run
-from resolution.nightly import service
+from resolution.nightly.resolver import preview, resolve
 from resolution.pages.words import describe_counts
-
-INTERRUPTED = 130  # exit status of an interrupted command, as in shells
 
 
 class Command(BaseCommand):
@@ -27,21 +26,15 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=at_least_one, metavar="N", help="go over N conflicts at most")
 
     def handle(self, *, dry_run: bool, limit: int | None, **_: Any) -> None:
-        try:
-            if dry_run:
-                self.rehearse(limit)
-            else:
-                self.run_now(limit)
-        except service.AlreadyRunning as error:
-            raise CommandError(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
-        except KeyboardInterrupt:
-            self.stderr.write("Interrupted. What was decided until then stays.")
-            sys.exit(INTERRUPTED)
+        if dry_run:
+            self.preview(limit)
+        else:
+            self.run_now(limit)
 
-    def rehearse(self, limit: int | None) -> None:
+    def preview(self, limit: int | None) -> None:
         count = 0
         try:
-            for claim, verdict in service.rehearse(limit):
+            for claim, verdict in preview(limit):
                 count += 1
                 self.stdout.write(f"{claim}: {in_words(verdict)}")
         except NoModel as error:
@@ -54,7 +47,7 @@ class Command(BaseCommand):
             )
 
     def run_now(self, limit: int | None) -> None:
-        run = service.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.show_conflict)
+        run = run_here(Run.Trigger.COMMAND, partial(resolve, on_progress=self.show_conflict), limit=limit)
         if run.status == Run.Status.SKIPPED:
             self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
             return
@@ -73,13 +66,6 @@ def at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"takes a whole number from 1, not {text!r}")
     return int(text)
-
-
-def user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        return ""
 
 
 def in_words(verdict: Verdict | str) -> str:

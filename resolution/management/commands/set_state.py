@@ -13,7 +13,7 @@ from memory.management.arguments import find_project
 from memory.models import Project, ProjectState, Source
 from resolution.actors import Actor
 from resolution.errors import DecisionError
-from resolution.management.commands.resolve_conflicts import user
+from resolution.management.running import user
 from resolution.memories.project_state import SettledState, settle, withdraw
 
 TOLD = {

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from memory.english.phrases import format_count
-from resolution.management.commands.resolve_conflicts import user
+from resolution.management.running import run_here
+from resolution.models import Run
 from resolution.nightly.sweep import sweep_conflicts
 
 
@@ -13,9 +14,7 @@ class Command(BaseCommand):
     help = "Looks for what project state, facts and memories contradict in each other, and with newer rules."
 
     def handle(self, **_: Any) -> None:
-        run = sweep_conflicts(user())
-        if run is None:
-            raise CommandError("A sweep is under way already.")
+        run = run_here(Run.Trigger.SWEEP, sweep_conflicts)
         counts = run.counts
         told = f"{format_count(counts.get('opened', 0), 'conflict')} opened, {counts.get('closed', 0)} closed"
         if slots := counts.get("slots"):

@@ -100,7 +100,6 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "resolution.tasks.sweep": True,
         "resolution.tasks.read_episodes": True,
         "resolution.tasks.resolve_due": True,
-        "resolution.tasks.keep_schedule": True,
         "memory.tasks.embed": True,
         "memory.tasks.deliver_notifications": True,
         "memory.tasks.prune": False,
@@ -108,9 +107,7 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "proxy.tasks.prune_events": True,
         "proxy.tasks.take_figures": True,
         "proxy.tasks.forget_prompt_texts": True,
-        "resolution.tasks.consolidate": True,
-        "resolution.tasks.sweep_conflicts": True,
-        "resolution.tasks.detect": True,
+        "resolution.tasks.nightly": True,
         "resolution.tasks.detect_due": True,
     }
 
