@@ -271,11 +271,16 @@ CREATE TRIGGER decided_triple_changes_are_logged AFTER INSERT OR UPDATE OR DELET
 CREATE TRIGGER edge_candidate_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON edge_candidate FOR EACH ROW
     WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
     EXECUTE FUNCTION decision_logs_change('id');
+CREATE TRIGGER support_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON support FOR EACH ROW
+    WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
+    EXECUTE FUNCTION decision_logs_change('id');
 
 -- Whoever has these forgotten wants their words gone from the log, too; retention periods do the same.
 CREATE TRIGGER forgotten_memory_leaves_the_log AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
 CREATE TRIGGER forgotten_edge_candidate_leaves_the_log AFTER DELETE ON edge_candidate
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
+CREATE TRIGGER forgotten_support_leaves_the_log AFTER DELETE ON support
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
 
 -- The log is append-only, as decisions are.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from memory.channels import Channel, is_weaker, may_retract
+from memory.channels import Channel, is_weaker, may_change
 from memory.english.doubt import SpeechAct
 from memory.english.frequent_words import FREQUENT
 from memory.timing import is_dated
@@ -29,7 +29,7 @@ class Act(StrEnum):
 
 class StandingFact(NamedTuple):
     """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: the speaker of
-    the statement has stated it first."""
+    the statement supports it; ``is_sole``: and nobody else does."""
 
     dim_id: int
     parent: str
@@ -37,6 +37,7 @@ class StandingFact(NamedTuple):
     is_root: bool = False
     said_at: float = 0.0
     is_own: bool = False
+    is_sole: bool = False
     is_additive: bool = False  # others may be beside it in its slot
 
 
@@ -136,7 +137,7 @@ def judge(
     if said.manner.is_hedged:
         return Judgement(Act.CANDIDATE, own)
     if said.manner.is_changing and not is_weaker(said.channel, Channel.USER) and not keeps_all:
-        return _judge_change(said, own, facts, graph, ruling)
+        return _judge_change(said, own, facts, graph, ruling, supersedes=supersedes)
     if ruling.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
         return Judgement(Act.DECIDED, own)  # on purpose it may be stated if nothing is in its way
     return _judge_plain(said, own, graph, supersedes=supersedes)
@@ -155,8 +156,14 @@ def _judge_retraction(said: NewFact, facts: Sequence[StandingFact]) -> Judgement
     found = same or [fact for fact in facts if refines(fact.parent, said.parent)]
     if not found or (len(found) > 1 and not same and found[0].is_additive):  # unclear which of them it takes back
         return Judgement(Act.NOTHING)
-    may_retire = may_retract(said.channel, found[0].channel, is_own=found[0].is_own)
-    return Judgement(Act.RETIRE if may_retire else Act.CONFLICT, found[0])
+    return Judgement(Act.RETIRE if _takes_effect(said, found[0]) else Act.CONFLICT, found[0])
+
+
+def _takes_effect(said: NewFact, fact: StandingFact, *, supersedes: bool = False) -> bool:
+    """True if a correction, refinement or retraction of the fact takes effect at once."""
+    if supersedes and not is_weaker(said.channel, fact.channel):
+        return True
+    return may_change(said.channel, fact.channel, is_sole=fact.is_sole)
 
 
 def _find_known(said: NewFact, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling) -> Judgement | None:
@@ -175,7 +182,13 @@ def _find_known(said: NewFact, facts: Sequence[StandingFact], graph: Graph, ruli
 
 
 def _judge_change(
-    said: NewFact, own: StandingFact | None, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling
+    said: NewFact,
+    own: StandingFact | None,
+    facts: Sequence[StandingFact],
+    graph: Graph,
+    ruling: Ruling,
+    *,
+    supersedes: bool,
 ) -> Judgement:
     named = [fact for fact in facts if fact.parent == said.manner.instead_of]
     moved = [fact for fact in facts if fact.dim_id == ruling.moved_to]
@@ -187,7 +200,7 @@ def _judge_change(
     if len(candidates) > 1:  # unclear which of them it changes
         return Judgement(Act.CANDIDATE, candidates[0])
     fact = candidates[0] if candidates else None
-    if fact is not None and is_weaker(said.channel, fact.channel):
+    if fact is not None and not _takes_effect(said, fact, supersedes=supersedes):
         return Judgement(Act.CONFLICT, fact)
     if graph.closes_cycle(fact.dim_id if fact is not None else said.dim_id, said.parent):
         return Judgement(Act.CONFLICT)
@@ -200,7 +213,7 @@ def _judge_plain(said: NewFact, own: StandingFact | None, graph: Graph, *, super
         says_more = refines(said.parent, own.parent) or graph.is_above(own.dim_id, own.parent, said.parent)
         if says_more and not graph.closes_cycle(own.dim_id, said.parent):
             may_replace = said.is_dated and not is_weaker(said.channel, Channel.USER)
-            may_replace = may_replace and not is_weaker(said.channel, own.channel)
+            may_replace = may_replace and _takes_effect(said, own, supersedes=supersedes)
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
         differing = None if is_deliberate else _compare(said.parent, own.parent)
         # Two words for one thing, `mail_relay` and `backup_relay`, unless both are names: `flask_app`, `fastapi_app`.

@@ -161,7 +161,13 @@ def _judge(cache: Cache, match: CueMatch, manner: Manner, now: float, agent: str
 def _make_standing(cache: Cache, edge: EdgeRow, agent: str) -> StandingFact:
     parent, is_own = cache.soas_by_id.get(edge.parent_id, ""), voice_of(edge.agent) == voice_of(agent)
     return StandingFact(
-        edge.dim_id, parent, channel_of_edge(edge), edge.is_root, is_own=is_own, is_additive=edge.is_additive
+        edge.dim_id,
+        parent,
+        channel_of_edge(edge),
+        edge.is_root,
+        is_own=is_own,
+        is_sole=is_own and not edge.is_corroborated,
+        is_additive=edge.is_additive,
     )
 
 

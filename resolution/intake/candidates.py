@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.attribution.client_names import is_registered, name_unregistered, voice_of
-from memory.channels import TENTATIVE, Channel, is_weaker, may_retract
+from memory.channels import TENTATIVE, Channel, is_weaker, may_change
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
@@ -126,8 +126,8 @@ class CandidateBook:
             row = self._rows.get((assertion.triple, holder))
             if row is None or row.state != Candidate.State.OPEN:
                 continue
-            is_own = holder != NOBODY or voice_of(said.agent) in {voice_of(agent) for agent, _ in row.voices}
-            if not may_retract(said.channel, row.channel, is_own=is_own):
+            is_sole = holder != NOBODY or {voice_of(said.agent)} == {voice_of(agent) for agent, _ in row.voices}
+            if not may_change(said.channel, row.channel, is_sole=is_sole):
                 continue
             row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
             self._changed[assertion.triple, holder] = row

@@ -1,9 +1,11 @@
 """Retracts facts that somebody wants forgotten, one by one. Facts with a stronger channel, or that somebody else
 taught, become conflicts instead."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from memory.channels import Channel
 from memory.db.transactions import run_transaction
 from memory.english.doubt import SpeechAct
 from memory.english.noun_phrases import Vocabulary
@@ -41,7 +43,10 @@ def read_facts(text: str, vocabulary: Vocabulary) -> list[FactToForget]:
 def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
     """Retract the facts and return the outcome for each; none if nothing is known about the concept. A fact without a
     dimension is searched for in all dimensions."""
-    retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
+    # What somebody else has taught stays, too, where it was said through a weaker channel: people decide.
+    channel = Channel.USER if attribution.channel == Channel.GUTASK else attribution.channel
+    by = replace(attribution, channel=channel)
+    retractions = [Assertion(fact, by, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
     return [run_transaction(partial(settle, [one], is_metered=True))[0] for one in retractions]
 
 

@@ -22,9 +22,9 @@ from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake, find_name_mistake
 from memory.graph.judging import PLAIN, Manner
 from memory.graph.placement import Imported
-from memory.graph.snapshots import take_snapshot
+from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import Assertion, Attribution
-from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source
+from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source, Support
 from memory.types import SEED_DIMENSIONS, Slot, Triple
 from resolution.actors import Actor
 from resolution.conflicts import rulings
@@ -246,10 +246,15 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
             book.settle(Assertion(triple, by))
         return outcome
 
+    support: dict[int, list[Support]] = {edge.pk: [] for edge in edges}
+    for row in store.select_support(edges):
+        support[row.object_id].append(row)
     moved = []
     for edge, old, triple in zip(edges, was, triples, strict=False):
         said = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at, channel=edge.channel)
-        imported = Imported(by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge))
+        imported = Imported(
+            by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge), support[edge.pk]
+        )
         moved.append(Moved(old, settle(triple, said, imported)))
     for claim, old, triple in zip(claims, claimed, triples[len(edges) :], strict=True):
         manner = Manner(SpeechAct.RETRACTS) if claim.is_retraction else PLAIN
@@ -257,7 +262,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     settlement.write()
     book.write()
     store.write_history(
-        store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge), after=None)
+        store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge, KEYED_FIELDS), after=None)
         for edge, one in zip(edges, moved, strict=False)
         if one.outcome.status != "inserted"
     )
