@@ -30,10 +30,10 @@ from memory.questions import explain_concept
 from memory.questions.concept_prompt import Explained
 from memory.types import NAMES, Triple
 from resolution.intake import leases
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.memories.setting_aside import settle_requests
 from resolution.memories.templates import settle_templates
-from resolution.naming.names import settle
+from resolution.naming.names import place_or_name
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def foresee(statements: Sequence[Statement]) -> list[Outcome]:
     """Return the outcomes that the statements would have now, in order. Stores nothing."""
     rows = [_observation(storable(one)) for one in statements]
     portions = [[_assertion(row) for row in some] for some in _portions(rows)]
-    outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
+    outcomes = [outcome for some in portions for outcome in place_or_name(some, is_metered=True)]
     transaction.set_rollback(True)
     return outcomes
 
@@ -135,7 +135,7 @@ def _observation(statement: Statement) -> Observation:
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     held = leases.lock(rows)
     ours = [row for row in rows if row.pk in held]
-    outcomes = settle([_assertion(row) for row in ours], is_metered=True)
+    outcomes = place_or_name([_assertion(row) for row in ours], is_metered=True)
     leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
     _unsee([row for row, outcome in zip(ours, outcomes, strict=True) if outcome.status == "over_quota"])
     return Counter(str(outcome.status) for outcome in outcomes)
@@ -263,7 +263,7 @@ def _learn(
     if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
         return Counter()
     agent, now, evidence = said_by[:AGENT_MAX], timezone.now(), evidence[:EVIDENCE_MAX]
-    outcomes = settle(
+    outcomes = place_or_name(
         [
             Assertion(
                 found.fact, Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence)

@@ -2,10 +2,10 @@
 their slots are read and locked together, the rules are applied in memory, one statement after the other, and the
 changes are written together."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Literal
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -14,7 +14,7 @@ from memory.attribution.client_names import Supporter, corroborate, supporter_of
 from memory.channels import is_weaker
 from memory.english.doubt import SpeechAct
 from memory.graph import store
-from memory.graph.judging import NO_RULING, Act, Judgement, NewFact, Ruling, StandingFact, is_about, judge
+from memory.graph.judging import NO_RULING, Effect, Judgement, NewFact, Ruling, StandingFact, is_about, judge
 from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_splits
 from memory.graph.snapshots import KEYED_FIELDS, Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, Action, Assertion, Attribution
@@ -24,28 +24,6 @@ from memory.types import Triple, TripleIds
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
-# The result of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
-PlacementStatus = Literal[
-    "inserted",
-    "confirmed",
-    "superseded",
-    "retired",
-    "outdated",
-    "conflict",
-    "candidate",
-    "needless",
-    "decided",
-    "over_quota",
-    "invalid",
-]
-STATUSES: Final[dict[Act, PlacementStatus]] = {
-    Act.CONFLICT: "conflict",
-    Act.CANDIDATE: "candidate",
-    Act.OUTDATED: "outdated",
-    Act.DECIDED: "decided",
-    Act.NOTHING: "needless",
-    Act.INVALID: "invalid",
-}
 # What becomes of an imported fact if its slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]
@@ -63,7 +41,7 @@ class Placement:
     that it collides with; None for a cycle, which ``closing`` closes. ``replaced``: the edge that was superseded or
     retired. ``ids``: those of the edge that the statement makes, confirms, retires, or would make if it collides."""
 
-    status: PlacementStatus
+    status: Effect
     ids: TripleIds
     edge: Edge | None = None
     closing: Edge | None = None
@@ -87,12 +65,17 @@ class SlotSet:
     """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end of
     the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
-    def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
-        """Add the new words and dimensions. An import has many ``SlotSet`` in one transaction: it has locked the
-        dimensions of all of them before, and marks concepts as novel after the last."""
+    def __init__(
+        self, triples: Iterable[Triple], *, known: Mapping[str, int] | None = None, is_import: bool = False
+    ) -> None:
+        """Add the new words and dimensions. ``known``: the ids of the words that exist, if they are locked. An
+        import has many ``SlotSet`` in one transaction: it has locked the dimensions of all of them before, and marks
+        concepts as novel after the last."""
         triples = list(triples)
         self._is_import = is_import
-        tokens = store.ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
+        words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
+        ids = known if known is not None else store.lock_words(words).ids
+        tokens, self.new_words = store.add_words(words, ids)  # to new words nothing refers yet
         self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
         # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
@@ -133,16 +116,17 @@ class SlotSet:
         split."""
         dim_ids = {*self._dimensions, *elsewhere}
         concepts = {ids.concept_id for ids in self.ids.values()}
-        edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
+        edges = _edges(concepts - self.new_words, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
         # An import shows few of its many edges in words.
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self.edges.add(found)
         self._read_support([edge for edge in found if not edge.is_root])
-        self._read_ancestors(concepts, dim_ids)
+        if any(ids.parent_id not in self.edges.in_slot(ids.slot) for ids in self.ids.values()):
+            self._read_ancestors(concepts, dim_ids)
 
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
         """Read what a cycle could be closed with: everything above the parents, level by level."""
-        known = concepts
+        known = concepts | self.new_words
         above = {ids.parent_id for ids in self.ids.values()} | self.edges.list_parents()
         while unknown := above - known:
             level = list(_edges(unknown, dim_ids))
@@ -169,24 +153,24 @@ class SlotSet:
         fact = judgement.fact
         edges = self.edges.in_slot((ids.concept_id, fact.dim_id)).values() if fact is not None else ()
         found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
-        if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
+        if found is not None and judgement.effect in (Effect.SUPERSEDED, Effect.RETIRED, Effect.CONFLICT):
             # The dimension of the fact, which may differ from the one that was said.
             is_retraction = assertion.manner.kind is SpeechAct.RETRACTS
             ids = TripleIds(ids.concept_id, found.dim_id, found.parent_id if is_retraction else ids.parent_id)
-        match judgement.act:
-            case Act.PLACE | Act.REPLACE:
+        match judgement.effect:
+            case Effect.INSERTED | Effect.SUPERSEDED:
                 return self._put(assertion, ids, found)
-            case Act.RETIRE:
+            case Effect.RETIRED:
                 assert found is not None
                 return self._retire(found, ids, assertion.attribution)
-            case Act.CONFIRM:
+            case Effect.CONFIRMED:
                 assert found is not None
                 self._confirm(found, assertion.attribution, is_exact=judgement.is_exact)
-                return Placement("confirmed", ids, found)
-            case Act.CONFLICT if found is None:
-                return Placement("conflict", ids, closing=self._find_closing(ids))
+                return Placement(Effect.CONFIRMED, ids, found)
+            case Effect.CONFLICT if found is None:
+                return Placement(Effect.CONFLICT, ids, closing=self._find_closing(ids))
             case _:
-                return Placement(STATUSES[judgement.act], ids, found)
+                return Placement(judgement.effect, ids, found)
 
     def judge(self, assertion: Assertion, ruling: Ruling = NO_RULING) -> Judgement:
         triple, said = assertion.triple, assertion.attribution
@@ -230,25 +214,25 @@ class SlotSet:
         ids, said = self.ids[assertion.triple], assertion.attribution
         existing = self.edges.in_place(ids)
         if existing is not None and existing.is_root:
-            return Placement("invalid", ids, existing)
+            return Placement(Effect.INVALID, ids, existing)
         is_moved = imported.moved_from is not None  # then it was said, under another name
         for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], ruling.moved_to)):
             edge = self.edges.in_slot((ids.concept_id, dim_id)).get(ids.parent_id)
             if edge is not None and not edge.is_root:
                 if is_moved:
                     self._confirm(edge, said, imported.support, is_exact=True)
-                return Placement("confirmed", ids, edge)
+                return Placement(Effect.CONFIRMED, ids, edge)
         if ruling.keeps_out and said.source not in DELIBERATE:
-            return Placement("decided", ids, existing)
+            return Placement(Effect.DECIDED, ids, existing)
         if existing is not None and imported.differences != "take":
             if imported.differences == "keep" or not self.supersedes(ids.dim_id):
-                return Placement("conflict", ids, existing)
+                return Placement(Effect.CONFLICT, ids, existing)
             if is_moved and is_weaker(said.channel, existing.channel):
-                return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
+                return Placement(Effect.CONFLICT, ids, existing)  # newer words do not displace stronger ones
             if said.at < _past(existing.said_at):
-                return Placement("outdated", ids, existing)
+                return Placement(Effect.OUTDATED, ids, existing)
         if (closing := self._find_closing(ids)) is not None:
-            return Placement("conflict", ids, closing=closing)
+            return Placement(Effect.CONFLICT, ids, closing=closing)
         return self._put(assertion, ids, existing, imported)
 
     def _find_closing(self, ids: TripleIds) -> Edge | None:
@@ -281,9 +265,9 @@ class SlotSet:
         if replaced is None:
             moved_from = imported.moved_from if imported is not None else None
             self._note(Action.INSERT if moved_from is None else Action.MOVE, edge, noted, moved_from)
-            return Placement("inserted", ids, edge)
+            return Placement(Effect.INSERTED, ids, edge)
         self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced, KEYED_FIELDS))
-        return Placement("superseded", ids, edge, replaced=replaced)
+        return Placement(Effect.SUPERSEDED, ids, edge, replaced=replaced)
 
     def _retire(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> Placement:
         self._drop(edge)
@@ -291,12 +275,18 @@ class SlotSet:
             Action.RETIRE, edge, attribution, before=take_snapshot(edge, KEYED_FIELDS), after=None
         )
         self._changes.history.append(row)
-        return Placement("retired", ids, replaced=edge)
+        return Placement(Effect.RETIRED, ids, replaced=edge)
 
     def _drop(self, edge: Edge) -> None:
         self._changes.drop(edge)
         self.edges.drop(edge)
         self._support.pop(edge.ids, None)
+
+    def add_supporters(self, edge: Edge, rows: Iterable[Support]) -> None:
+        """Let others support a fact that was placed."""
+        for row in rows:
+            if row.supporter not in self._support[edge.ids]:
+                self._keep_support(edge, row)
 
     def _keep_support(self, edge: Edge, row: Support) -> None:
         self._support[edge.ids][row.supporter] = row

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import Supporter, supporter_of
 from memory.channels import Channel, channel_of
-from memory.db.connections import columns
+from memory.db.connections import columns, fetch_rows
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.graph.judging import PLAIN, Manner
@@ -278,27 +278,48 @@ def write_support(rows: Iterable[tuple[Edge, Support]]) -> None:
 # --- words and dimensions ---
 
 
+class LockedWords(NamedTuple):
+    """Words of the vocabulary that cannot be pruned or merged until the end of the transaction. ``ids``: by token, for
+    an alias that of its concept; ``names``: the concepts of the aliases among them."""
+
+    ids: dict[str, int]
+    names: dict[str, str]
+
+
+def lock_words(tokens: Iterable[str]) -> LockedWords:
+    """Lock those of the tokens that the vocabulary has."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [sorted({*tokens} - {""})]
+        )
+        ids: dict[str, int] = dict(cursor.fetchall())
+        # Only once the words are locked: they may have become aliases while this waited.
+        cursor.execute(
+            "SELECT alias.id, concept_id, token FROM alias JOIN soas ON soas.id = concept_id WHERE alias.id = ANY(%s)",
+            [list(ids.values())],
+        )
+        concepts = {word_id: (concept_id, name) for word_id, concept_id, name in cursor.fetchall()}
+    names = {token: concepts[word_id][1] for token, word_id in ids.items() if word_id in concepts}
+    ids = {token: concepts[word_id][0] if word_id in concepts else word_id for token, word_id in ids.items()}
+    return LockedWords(ids | {name: concept_id for concept_id, name in concepts.values()}, names)
+
+
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
     """Return the ids of the tokens, for an alias that of its concept; tokens that the vocabulary lacks are added."""
+    tokens = set(tokens)
+    return add_words(tokens, lock_words(tokens).ids)[0]
+
+
+def add_words(tokens: Iterable[str], known: Mapping[str, int]) -> tuple[dict[str, int], set[int]]:
+    """Add the tokens that are not among the known locked words. Returns the ids of all, and those of the added."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
-    known = _ids_of(wanted)
+    ids, added = dict(known), dict[str, int]()
     if missing := [token for token in wanted if token not in known]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO soas (token) SELECT unnest(%s::text[]) ON CONFLICT (token) DO NOTHING", [missing]
-            )
-        known |= _ids_of(missing)
-    return known
-
-
-def _ids_of(tokens: list[str]) -> dict[str, int]:
-    # The lock keeps the words from being pruned or merged before they are used; only then are aliases looked up.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
-        ids: dict[str, int] = dict(cursor.fetchall())
-        cursor.execute("SELECT id, concept_id FROM alias WHERE id = ANY(%s)", [list(ids.values())])
-        concept_of: dict[int, int] = dict(cursor.fetchall())
-    return {token: concept_of.get(word_id, word_id) for token, word_id in ids.items()}
+        insert = "INSERT INTO soas (token) SELECT unnest(%s::text[]) ON CONFLICT (token) DO NOTHING RETURNING token, id"
+        added = dict(fetch_rows(insert, [missing]))
+        others = [token for token in missing if token not in added]  # somebody else has added them just now
+        ids |= added | (lock_words(others).ids if others else {})
+    return {token: ids[token] for token in wanted}, set(added.values())
 
 
 def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()) -> None:

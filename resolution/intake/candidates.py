@@ -1,7 +1,7 @@
 """Candidates: facts that only a page, a tool or a model stated, or a person in a long message. They are kept beside the
 graph until somebody vouches for them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,13 +9,13 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.attribution.client_names import is_registered, name_unregistered, voice_of
+from memory.attribution.client_names import is_registered, name_unregistered, supporter_of, voice_of
 from memory.channels import TENTATIVE, Channel, is_weaker, may_change
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
 from memory.graph.store import NOBODY, Assertion, Attribution
-from memory.models import Config, Dimension, Edge, Soas
+from memory.models import Config, Dimension, Edge, Soas, Support
 from memory.types import Triple
 from resolution.actors import Actor
 from resolution.models import Candidate
@@ -36,11 +36,12 @@ class CandidateBook:
     """The candidates for some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
-    def __init__(self, triples: Iterable[Triple]) -> None:
+    def __init__(self, triples: Iterable[Triple], *, known: Container[str] | None = None) -> None:
+        """``known``: the words that exist, if the caller has looked."""
         wanted = set(triples)
         rows = find_candidates(wanted).select_for_update().order_by("id")
         self._rows: dict[Place, Candidate] = {(row.triple, row.holder): row for row in rows}
-        self.standing = find_standing(wanted)
+        self.standing = find_standing({one for one in wanted if known is None or one.concept in known})
         self._changed: dict[Place, Candidate] = {}
         self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # statements that make new rows
         self._known: list[Assertion] = []  # facts for everybody, stated by speakers who may have facts of their own
@@ -102,14 +103,19 @@ class CandidateBook:
         _say(row, said, why)
         self._changed[place] = row
 
-    def settle(self, assertion: Assertion) -> None:
-        """Close the candidates of the triple for all holders: it was placed, or its conflict was opened."""
+    def settle(self, assertion: Assertion) -> list[Support]:
+        """Close the candidates of the triple for all holders: it was placed, or its conflict was opened. Returns the
+        supporters that stated it for themselves alone."""
+        promoted = []
         for place, row in self._rows.items():
             if place[0] == assertion.triple and row.state == Candidate.State.OPEN:
                 row.state, row.resolved_by = Candidate.State.PROMOTED, assertion.attribution.agent
                 row.resolved_at = timezone.now()
                 self._changed[place] = row
+                if row.holder != NOBODY:
+                    promoted.append(store.build_support(supporter_of(*row.holder), Channel.USER, row.first_said_at))
         self.note_known(assertion)
+        return promoted
 
     def note_known(self, assertion: Assertion) -> None:
         """Note that the triple holds for everybody, so that what its speaker said earlier, for themselves alone, is

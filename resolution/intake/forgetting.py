@@ -16,9 +16,8 @@ from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from memory.types import MEMBERSHIP, NAMES, TYPE, Triple
-from resolution.intake.assertions import settle
 from resolution.intake.candidates import find_waiting
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import Outcome, place_statements
 
 FACTS_MAX: Final = 100  # of one concept at a time
 RETRACTS: Final = Manner(SpeechAct.RETRACTS)
@@ -47,7 +46,7 @@ def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
     channel = Channel.USER if attribution.channel == Channel.GUTASK else attribution.channel
     by = replace(attribution, channel=channel)
     retractions = [Assertion(fact, by, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
-    return [run_transaction(partial(settle, [one], is_metered=True))[0] for one in retractions]
+    return [run_transaction(partial(place_statements, [one], is_metered=True))[0] for one in retractions]
 
 
 def find_known(concept: str, holder: tuple[str, str]) -> list[Triple]:

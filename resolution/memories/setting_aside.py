@@ -29,8 +29,7 @@ from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, Mem
 from memory.models.messages import CONVERSATION_BYTES
 from memory.types import Triple
 from resolution.conflicts.memories import settle_memories
-from resolution.intake.assertions import settle
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import Outcome, place_statements
 from resolution.models import Claim
 
 logger = logging.getLogger(__name__)
@@ -133,7 +132,7 @@ def take_back_statement(said: Observation) -> bool:
 
 def _retract(triple: Triple, by: Attribution) -> int | None:
     """Retract the fact, or let people decide if others support it. Returns the row of the history if it was retired."""
-    outcome: Outcome = run_transaction(partial(settle, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
+    outcome: Outcome = run_transaction(partial(place_statements, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
     if outcome.status != "retired":
         return None
     gone = EdgeHistory.objects.filter(

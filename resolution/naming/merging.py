@@ -20,7 +20,7 @@ from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake, find_name_mistake
-from memory.graph.judging import PLAIN, Manner
+from memory.graph.judging import PLAIN, Effect, Manner
 from memory.graph.placement import Imported
 from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import Assertion, Attribution
@@ -32,7 +32,7 @@ from resolution.conflicts.change_log import find_changed_slots, recording
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, rename_word
-from resolution.intake.settlement import Outcome, Settlement
+from resolution.intake.place import Outcome, Placing
 from resolution.models import Claim, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)
@@ -234,12 +234,12 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     was, claimed = [edge.fact for edge in edges], [claim.fact for claim in claims]
     triples = [rename(triple, new) for triple in (*was, *claimed)]
     possible = {triple for triple in triples if not find_mistake(triple)}
-    settlement, book = Settlement(possible), CandidateBook(possible)
+    placing, book = Placing(possible), CandidateBook(possible)
 
     def settle(triple: Triple, said: Attribution, imported: Imported | None = None, manner: Manner = PLAIN) -> Outcome:
         if triple not in possible:
-            return Outcome("invalid", triple, reason=find_mistake(triple))
-        outcome = settlement.settle(Assertion(triple, said, manner), imported)
+            return Outcome(Effect.INVALID, triple, reason=find_mistake(triple))
+        outcome = placing.place(Assertion(triple, said, manner), imported)
         if outcome.status == "candidate":
             book.note(Assertion(triple, said), "another fact stands")
         elif outcome.status not in ("invalid", "outdated", "decided", "needless", "retired") and manner is PLAIN:
@@ -259,7 +259,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     for claim, old, triple in zip(claims, claimed, triples[len(edges) :], strict=True):
         manner = Manner(SpeechAct.RETRACTS) if claim.is_retraction else PLAIN
         moved.append(Moved(old, settle(triple, claim.attribution, manner=manner), is_claim=True))
-    settlement.write()
+    placing.write()
     book.write()
     store.write_history(
         store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge, KEYED_FIELDS), after=None)

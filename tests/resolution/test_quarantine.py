@@ -21,8 +21,8 @@ from resolution.conflicts.undo import undo_run
 from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
-from resolution.naming.aliases import name_concept
 from resolution.naming.merging import merge
+from resolution.naming.names import name_concept
 from resolution.quarantine import find_suspects, quarantine
 from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
 from tests.memory.memories.said import remembered

@@ -10,7 +10,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.types import Triple
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.place import Outcome, assert_fact
 from resolution.models import Claim, DecidedTriple
 
 pytestmark = pytest.mark.django_db

@@ -22,8 +22,8 @@ from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
 from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
-from resolution.naming.aliases import name_concept
 from resolution.naming.merging import merge
+from resolution.naming.names import name_concept
 from resolution.transfer import Differences, ImportRefused, Report, graph_import
 from resolution.transfer.lines import FORMAT, VERSION, Mistake
 from tests.arrange import OPERATOR, dispute, dump, facts, say

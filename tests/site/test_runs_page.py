@@ -20,7 +20,7 @@ from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.models import Claim, Decision, Run
-from resolution.naming.aliases import name_concept
+from resolution.naming.names import name_concept
 from resolution.nightly import service
 from tests.arrange import facts, forget, say, teach_both, update
 from tests.memory.memories.said import remembered
