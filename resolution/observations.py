@@ -21,7 +21,7 @@ from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.english.doubt import SpeechAct
 from memory.graph.judging import PLAIN, Manner
-from memory.graph.statement import Statement, storable
+from memory.graph.statement import WIDTHS, Statement, storable
 from memory.graph.store import Assertion, Attribution
 from memory.memories.forgetting import FORGOTTEN
 from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, SeenMessage, Soas, Source
@@ -51,8 +51,8 @@ WAITS: dict[type[llm.LlmError], timedelta] = {
     llm.Misconfigured: timedelta(minutes=10),
     llm.NoBudget: timedelta(hours=1),
 }
-EVIDENCE_MAX = 500  # characters
-AGENT_MAX = 120  # characters
+# The columns of a statement's values that are called otherwise.
+FIELDS = {"key": "digest", "subject": "concept", "speaker": "for_speaker", "person": "for_person"}
 
 
 def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
@@ -109,26 +109,9 @@ def foresee(statements: Sequence[Statement]) -> list[Outcome]:
 
 
 def _observation(statement: Statement) -> Observation:
-    return Observation(
-        digest=statement.key,
-        concept=statement.subject,
-        parent=statement.parent,
-        dimension=statement.dimension,
-        is_isa=statement.is_isa,
-        confidence=statement.confidence,
-        role=statement.role,
-        channel=statement.channel,
-        agent=statement.agent,
-        said_at=datetime.fromtimestamp(statement.at, UTC),
-        evidence=statement.evidence,
-        says=statement.says,
-        is_hedged=statement.is_hedged,
-        instead_of=statement.instead_of,
-        for_speaker=statement.speaker,
-        for_person=statement.person,
-        paragraph=statement.paragraph,
-        request=statement.request,
-    )
+    values = statement._asdict()
+    said_at = datetime.fromtimestamp(values.pop("at"), UTC)
+    return Observation(said_at=said_at, **{FIELDS.get(name, name): value for name, value in values.items()})
 
 
 @in_transaction
@@ -154,17 +137,13 @@ def _unsee(refused: Sequence[Observation]) -> None:
 
 def _settle_alone(row: Observation) -> Counter[str]:
     with request_ids.within(row.request):
-        return _settle_or_fail(row)
-
-
-def _settle_or_fail(row: Observation) -> Counter[str]:
-    try:
-        return _settle_together([row])
-    except Exception as error:  # one bad row must not stop the others
-        raise_if_away(error)
-        _tell("statement.failed", error, observation=row.pk)
-        leases.fail(row, error)
-        return Counter({"failed": 1})
+        try:
+            return _settle_together([row])
+        except Exception as error:  # one bad row must not stop the others
+            raise_if_away(error)
+            _tell("statement.failed", error, observation=row.pk)
+            leases.fail(row, error)
+            return Counter({"failed": 1})
 
 
 def _tell(event: str, error: Exception, **facts: object) -> None:
@@ -262,7 +241,7 @@ def _learn(
 ) -> Counter[str]:
     if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
         return Counter()
-    agent, now, evidence = said_by[:AGENT_MAX], timezone.now(), evidence[:EVIDENCE_MAX]
+    agent, now, evidence = said_by[: WIDTHS["agent"]], timezone.now(), evidence[: WIDTHS["evidence"]]
     outcomes = place_or_name(
         [
             Assertion(

@@ -9,7 +9,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.attribution.client_names import is_registered, name_unregistered, supporter_of, voice_of
+from memory.attribution.client_names import supporter_of, voice_of
 from memory.channels import TENTATIVE, Channel, is_weaker, may_change
 from memory.graph import store
 from memory.graph.aliases import rename
@@ -25,8 +25,6 @@ EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # the reason of candidates that were facts
 HEDGED: Final = "only believed"
-
-LOCAL: Final = voice_of(name_unregistered("", "127.0.0.1"))
 
 Holder = tuple[str, str]  # agent and person for whom alone it holds; NOBODY for most
 Place = tuple[Triple, Holder]
@@ -171,13 +169,8 @@ class CandidateBook:
 
 
 def _are_two(holder: Holder, other: Holder) -> bool:
-    """True if both are known, and are independent of each other: two agents, or two persons of one agent. An agent
-    with and without a person may be the same person, and so may all who call from one address without a token."""
-    if NOBODY in (holder, other):
-        return False
-    is_agent_other = voice_of(holder[0]) != voice_of(other[0])
-    are_persons_told = is_registered(holder[0]) or voice_of(holder[0]) == LOCAL
-    return is_agent_other or (are_persons_told and bool(holder[1] and other[1]) and holder[1] != other[1])
+    """True if both are known, and are independent of each other."""
+    return NOBODY not in (holder, other) and not supporter_of(*holder).may_be(supporter_of(*other))
 
 
 def _words_of(row: Candidate) -> tuple[str, str, str]:

@@ -287,7 +287,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
 
 def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(operator: Client) -> None:
     say("gnommoweb isa repo type", "dobby")
-    forget("gnommoweb isa repo type", "mallory")
+    forget("gnommoweb isa repo type", "mallory", source=Source.GUTASK, role="")
     name_concept("gnw", "gnommoweb", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
     memory = remembered("The cat of the office is called Momo.", Scope(Speaker("mallory"), None))
 

@@ -45,6 +45,7 @@ ALLOWED: Final[dict[str, str]] = {
     "runs": "Upgrade: the same",
     "rows of decision": "Upgrade: the same, as decisions of the run",
     "rows of decision_change": "Undo: a row trigger on all tables logs to decision_change.",
+    "rows of support": "Data model: the support of facts is rows, not a number.",
 }
 # Settings that an upgrade adds, or gives another value that stands for the same.
 SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
