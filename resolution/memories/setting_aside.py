@@ -131,8 +131,14 @@ def take_back_statement(said: Observation) -> bool:
 
 
 def _retract(triple: Triple, by: Attribution) -> int | None:
-    """Retract the fact, or let people decide if others support it. Returns the row of the history if it was retired."""
+    """Retract the fact; if others support it, people decide, and its speaker no longer supports it. Returns the row of
+    the history if it was retired."""
     outcome: Outcome = run_transaction(partial(place_statements, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
+    if outcome.status == "conflict":
+        facts = Edge.objects.filter(
+            concept__token=triple.concept, dim__token=triple.dimension, parent__token=triple.parent
+        )
+        store.select_support(facts).filter(agent=by.supporter.agent, person=by.supporter.person).delete()
     if outcome.status != "retired":
         return None
     gone = EdgeHistory.objects.filter(
