@@ -25,6 +25,7 @@ EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # the reason of candidates that were facts
 HEDGED: Final = "only believed"
+OUTDATED: Final = "a later statement"  # closes a speaker's own candidates
 
 Holder = tuple[str, str]  # agent and person for whom alone it holds; NOBODY for most
 Place = tuple[Triple, Holder]
@@ -149,7 +150,8 @@ class CandidateBook:
                 _outdate(row)
         for assertion in self._known:
             said = assertion.attribution
-            _end(_find_slot(said.holder, assertion.triple).filter(last_said_at__lte=_heard_at(said)))
+            earlier = _find_slot(said.holder, assertion.triple).filter(last_said_at__lte=said.heard_at)
+            _close(earlier, Candidate.State.EXPIRED, OUTDATED)
 
     def _add(self) -> None:
         # Another worker may add the same rows at this moment: the second one adds its voice to the first one's rows.
@@ -197,11 +199,11 @@ def _outdate(row: Candidate) -> None:
     slot = _find_slot(row.holder, row.triple)
     newest = slot.order_by("-last_said_at", "-id").first()
     if newest is not None:
-        _end(slot.exclude(pk=newest.pk))
+        _close(slot.exclude(pk=newest.pk), Candidate.State.EXPIRED, OUTDATED)
 
 
-def _end(rows: QuerySet[Candidate]) -> None:
-    rows.update(state=Candidate.State.EXPIRED, resolved_by="a later statement", resolved_at=timezone.now())
+def _close(rows: QuerySet[Candidate], state: Candidate.State, by: str) -> int:
+    return rows.update(state=state, resolved_by=by, resolved_at=timezone.now())
 
 
 CHANGING: Final = (
@@ -260,13 +262,9 @@ def _new(place: Place, said: Attribution) -> Candidate:
         voices=[],
         conversations=0,
         said_count=0,
-        first_said_at=_heard_at(said),
-        last_said_at=_heard_at(said),
+        first_said_at=said.heard_at,
+        last_said_at=said.heard_at,
     )
-
-
-def _heard_at(said: Attribution) -> datetime:
-    return said.at if said.is_dated else timezone.now()
 
 
 def _say(row: Candidate, said: Attribution, why: str) -> None:
@@ -279,7 +277,7 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
         row.last_conversation = said.conversation
     row.said_count += 1
     row.why = why or row.why or said.channel
-    row.last_said_at = max(row.last_said_at, _heard_at(said))
+    row.last_said_at = max(row.last_said_at, said.heard_at)
     if is_first or is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
@@ -290,7 +288,7 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
 def dismiss(keys: Collection[int], actor: Actor) -> int:
     """Dismiss the candidates and return how many waited. They stay dismissed when they are said again."""
     rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
-    return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+    return _close(rows, Candidate.State.DISMISSED, actor.signature)
 
 
 def close_known(concept_ids: Collection[int], actor: Actor) -> None:
@@ -299,8 +297,7 @@ def close_known(concept_ids: Collection[int], actor: Actor) -> None:
     waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
     standing = find_standing({row.triple for row in waiting})
     known = [row.pk for row in waiting if standing.get(row.triple) == row.triple]
-    promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
-    Candidate.objects.filter(pk__in=known).update(**promoted)
+    _close(Candidate.objects.filter(pk__in=known), Candidate.State.PROMOTED, actor.signature)
 
 
 def rename_word(old: str, new: str, by: str) -> None:

@@ -22,6 +22,7 @@ from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake, find_name_mistake
 from memory.graph.judging import PLAIN, Effect, Manner
 from memory.graph.placement import Imported
+from memory.graph.slots import with_splits
 from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source, Support
@@ -211,21 +212,10 @@ def _move_dimension(source: Soas, target: Soas) -> None:
     store.ensure_dimension(target.pk, is_isa=old.is_isa, question=old.question)
     if new is None:
         Dimension.objects.filter(pk=target.pk).update(on_collision=old.on_collision, split_from=old.split_from_id)
-    elif source.pk in _find_origins(target.pk):  # the target was split from it, directly or not, and takes its place
+    elif target.pk in {row.pk for row in with_splits([source.pk])}:  # it takes the place of what it was split from
         Dimension.objects.filter(pk=target.pk).update(split_from=old.split_from_id)
     Dimension.objects.filter(split_from=old).update(split_from=target.pk)
     old.delete()
-
-
-def _find_origins(dim_id: int) -> set[int]:
-    split_from: dict[int, int] = dict(
-        Dimension.objects.exclude(split_from=None).values_list("pk", "split_from")  # type: ignore[arg-type]  # not None
-    )
-    found: set[int] = set()
-    while dim_id in split_from and dim_id not in found:
-        found.add(dim_id)
-        dim_id = split_from[dim_id]
-    return found | {dim_id}
 
 
 def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Attribution) -> list[Moved]:
