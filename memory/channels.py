@@ -74,11 +74,10 @@ def is_weaker(channel: Channel | str, than: Channel | str) -> bool:
     return STRONGEST_FIRST.index(Channel(channel)) > STRONGEST_FIRST.index(Channel(than))
 
 
-def may_retract(by: Channel | str, stated: Channel | str, *, is_own: bool) -> bool:
-    """True if a statement through ``stated`` is taken back at once by a retraction through ``by``, by whoever stated it
-    (``is_own``) or by somebody else; False if people decide."""
-    if is_own:  # through every channel, except for what an operator has vouched for
-        return by == Channel.OPERATOR or stated != Channel.OPERATOR
-    if by == Channel.GUTASK:  # on purpose an agent takes back nothing that another has taught
-        return is_weaker(stated, Channel.USER)
-    return not is_weaker(by, stated)
+def may_change(by: Channel | str, stated: Channel | str, *, is_sole: bool) -> bool:
+    """True if a correction, refinement or retraction through ``by`` of what was said through ``stated`` takes effect at
+    once. ``is_sole``: nobody but its speaker has said it."""
+    if by == Channel.OPERATOR:
+        return True
+    # Through every channel, except for what an operator has vouched for.
+    return is_weaker(stated, by) or (is_sole and stated != Channel.OPERATOR)

@@ -36,7 +36,7 @@ from proxy.config.file import environment, read_file
 from proxy.formats import FORMATS, guess_path
 from proxy.formats.streams import parse_object
 from proxy.prompts.dry_run import DryRun, Lesson, run_dry
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.memories.reading import foresee as foresee_memories
 from resolution.observations import foresee
 

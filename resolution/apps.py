@@ -23,6 +23,7 @@ class ResolutionConfig(AppConfig):
         from resolution.conflicts.detection import note_facts
 
         store.followers.append(note_facts)
+        forgetting.of_speakers["support"] = ("agent", "person")
         forgetting.of_speakers["edge_candidate"] = ("for_speaker", "for_person")
         forgetting.of_words.append(FORGET_LOG)
         setting_aside.tables["edge_candidate"] = setting_aside.Table(

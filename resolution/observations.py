@@ -21,7 +21,7 @@ from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.english.doubt import SpeechAct
 from memory.graph.judging import PLAIN, Manner
-from memory.graph.statement import Statement, storable
+from memory.graph.statement import WIDTHS, Statement, storable
 from memory.graph.store import Assertion, Attribution
 from memory.memories.forgetting import FORGOTTEN
 from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, SeenMessage, Soas, Source
@@ -30,10 +30,10 @@ from memory.questions import explain_concept
 from memory.questions.concept_prompt import Explained
 from memory.types import NAMES, Triple
 from resolution.intake import leases
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.memories.setting_aside import settle_requests
 from resolution.memories.templates import settle_templates
-from resolution.naming.names import settle
+from resolution.naming.names import place_or_name
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +51,8 @@ WAITS: dict[type[llm.LlmError], timedelta] = {
     llm.Misconfigured: timedelta(minutes=10),
     llm.NoBudget: timedelta(hours=1),
 }
-EVIDENCE_MAX = 500  # characters
-AGENT_MAX = 120  # characters
+# The columns of a statement's values that are called otherwise.
+FIELDS = {"key": "digest", "subject": "concept", "speaker": "for_speaker", "person": "for_person"}
 
 
 def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
@@ -103,39 +103,22 @@ def foresee(statements: Sequence[Statement]) -> list[Outcome]:
     """Return the outcomes that the statements would have now, in order. Stores nothing."""
     rows = [_observation(storable(one)) for one in statements]
     portions = [[_assertion(row) for row in some] for some in _portions(rows)]
-    outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
+    outcomes = [outcome for some in portions for outcome in place_or_name(some, is_metered=True)]
     transaction.set_rollback(True)
     return outcomes
 
 
 def _observation(statement: Statement) -> Observation:
-    return Observation(
-        digest=statement.key,
-        concept=statement.subject,
-        parent=statement.parent,
-        dimension=statement.dimension,
-        is_isa=statement.is_isa,
-        confidence=statement.confidence,
-        role=statement.role,
-        channel=statement.channel,
-        agent=statement.agent,
-        said_at=datetime.fromtimestamp(statement.at, UTC),
-        evidence=statement.evidence,
-        says=statement.says,
-        is_hedged=statement.is_hedged,
-        instead_of=statement.instead_of,
-        for_speaker=statement.speaker,
-        for_person=statement.person,
-        paragraph=statement.paragraph,
-        request=statement.request,
-    )
+    values = statement._asdict()
+    said_at = datetime.fromtimestamp(values.pop("at"), UTC)
+    return Observation(said_at=said_at, **{FIELDS.get(name, name): value for name, value in values.items()})
 
 
 @in_transaction
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     held = leases.lock(rows)
     ours = [row for row in rows if row.pk in held]
-    outcomes = settle([_assertion(row) for row in ours], is_metered=True)
+    outcomes = place_or_name([_assertion(row) for row in ours], is_metered=True)
     leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
     _unsee([row for row, outcome in zip(ours, outcomes, strict=True) if outcome.status == "over_quota"])
     return Counter(str(outcome.status) for outcome in outcomes)
@@ -154,17 +137,13 @@ def _unsee(refused: Sequence[Observation]) -> None:
 
 def _settle_alone(row: Observation) -> Counter[str]:
     with request_ids.within(row.request):
-        return _settle_or_fail(row)
-
-
-def _settle_or_fail(row: Observation) -> Counter[str]:
-    try:
-        return _settle_together([row])
-    except Exception as error:  # one bad row must not stop the others
-        raise_if_away(error)
-        _tell("statement.failed", error, observation=row.pk)
-        leases.fail(row, error)
-        return Counter({"failed": 1})
+        try:
+            return _settle_together([row])
+        except Exception as error:  # one bad row must not stop the others
+            raise_if_away(error)
+            _tell("statement.failed", error, observation=row.pk)
+            leases.fail(row, error)
+            return Counter({"failed": 1})
 
 
 def _tell(event: str, error: Exception, **facts: object) -> None:
@@ -262,8 +241,8 @@ def _learn(
 ) -> Counter[str]:
     if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
         return Counter()
-    agent, now, evidence = said_by[:AGENT_MAX], timezone.now(), evidence[:EVIDENCE_MAX]
-    outcomes = settle(
+    agent, now, evidence = said_by[: WIDTHS["agent"]], timezone.now(), evidence[: WIDTHS["evidence"]]
+    outcomes = place_or_name(
         [
             Assertion(
                 found.fact, Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence)

@@ -206,7 +206,8 @@ BEGIN
             ('conflict', $$'id', 'slot_key', 'question', 'resolution'$$),
             ('resolution_queue', $$'id', 'conflict_id', 'evidence', 'claimed_until'$$),
             ('decided_triple', $$'id'$$),
-            ('edge_candidate', $$'id'$$) LOOP
+            ('edge_candidate', $$'id'$$),
+            ('support', $$'id'$$) LOOP
         EXECUTE format($$CREATE TRIGGER %1$s_changes_are_logged AFTER INSERT OR UPDATE OR DELETE ON %1$s FOR EACH ROW
             WHEN (coalesce(current_setting('festinger.decision', true), '') <> '')
             EXECUTE FUNCTION decision_logs_change(%2$s)$$, named, arguments);
@@ -220,6 +221,8 @@ CREATE TRIGGER memory_history_is_logged AFTER INSERT ON memory_history FOR EACH 
 CREATE TRIGGER forgotten_memory_leaves_the_log AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
 CREATE TRIGGER forgotten_edge_candidate_leaves_the_log AFTER DELETE ON edge_candidate
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
+CREATE TRIGGER forgotten_support_leaves_the_log AFTER DELETE ON support
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION decision_changes_are_forgotten();
 
 -- The log is append-only, as decisions are.

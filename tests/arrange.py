@@ -34,8 +34,7 @@ from memory.types import Triple
 from resolution.actors import Actor
 from resolution.conflicts import claims
 from resolution.conflicts.verdict import read_verdict
-from resolution.intake.assertions import Outcome, assert_fact
-from resolution.intake.assertions import settle as settle_assertions
+from resolution.intake.place import Outcome, assert_fact, place_statements
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 
 OPERATOR = Actor("hermione", Source.OPERATOR)
@@ -101,7 +100,7 @@ def teach_both(concept: str, **changes: Any) -> Claim:
 
 def forget(text: str, agent: str = "winky", kind: SpeechAct = SpeechAct.RETRACTS, **changes: Any) -> Outcome:
     """Somebody says that a fact is no more; or with another ``kind`` that it is so instead of what is current."""
-    return run_transaction(lambda: settle_assertions([Assertion(fact(text), said(agent, **changes), Manner(kind))]))[0]
+    return run_transaction(lambda: place_statements([Assertion(fact(text), said(agent, **changes), Manner(kind))]))[0]
 
 
 def dispute_by_forgetting(text: str, **changes: Any) -> Claim:

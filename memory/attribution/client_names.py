@@ -4,7 +4,7 @@ and its address, such as ``dobby@10.0.0.7``, and all such names of one address a
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
-from typing import Final
+from typing import Final, NamedTuple
 
 ANONYMOUS: Final = "anonymous"
 LOOPBACK: Final = "loopback"  # decides from this machine without a token
@@ -18,6 +18,24 @@ IPV6_PREFIX: Final = 64  # a machine chooses the other half of its address itsel
 CORROBORATION: Final = 0.05  # share of the remaining uncertainty that each further voice removes
 REMEMBERED_MAX: Final = 100
 UNREGISTERED_MAX: Final = 20  # of the remembered ones
+
+
+class Supporter(NamedTuple):
+    """An independent source of statements: an agent with a token, a person behind one or on this machine, or all names
+    without a token of one address."""
+
+    agent: str
+    person: str = ""
+
+    def may_be(self, other: "Supporter") -> bool:
+        """True if both may be one: an agent with and without a person may be the same person."""
+        return self.agent == other.agent and (self.person == other.person or not (self.person and other.person))
+
+
+def supporter_of(agent: str, person: str = "") -> Supporter:
+    voice = voice_of(agent)
+    has_persons = is_registered(agent) or voice == voice_of(name_unregistered("", "127.0.0.1"))
+    return Supporter(voice, person if has_persons else "")
 
 
 def name_unregistered(given: str, address: str | None) -> str:

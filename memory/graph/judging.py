@@ -6,30 +6,31 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from memory.channels import Channel, is_weaker, may_retract
+from memory.channels import Channel, is_weaker, may_change
 from memory.english.doubt import SpeechAct
 from memory.english.frequent_words import FREQUENT
 from memory.timing import is_dated
 
 
-class Act(StrEnum):
-    """The outcome of a statement. A conflict without a fact means that it would close a cycle."""
+class Effect(StrEnum):
+    """The effect of a statement. A conflict without a fact means that it would close a cycle."""
 
-    PLACE = "place"  # no conflict
-    CONFIRM = "confirm"
-    REPLACE = "replace"
-    RETIRE = "retire"
+    INSERTED = "inserted"
+    CONFIRMED = "confirmed"
+    SUPERSEDED = "superseded"  # it took the place of another fact
+    RETIRED = "retired"
     CONFLICT = "conflict"
     CANDIDATE = "candidate"  # waits beside the graph
     OUTDATED = "outdated"
     DECIDED = "decided"  # a decision about it exists
-    NOTHING = "nothing"
+    NEEDLESS = "needless"
     INVALID = "invalid"
+    OVER_QUOTA = "over_quota"  # its agent has stated too much
 
 
 class StandingFact(NamedTuple):
     """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: the speaker of
-    the statement has stated it first."""
+    the statement supports it; ``is_sole``: and nobody else does."""
 
     dim_id: int
     parent: str
@@ -37,6 +38,7 @@ class StandingFact(NamedTuple):
     is_root: bool = False
     said_at: float = 0.0
     is_own: bool = False
+    is_sole: bool = False
     is_additive: bool = False  # others may be beside it in its slot
 
 
@@ -102,9 +104,9 @@ def ancestors(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The act, and ``fact``: the one that is confirmed, replaced, retired or in the way."""
+    """The effect, and ``fact``: the one that is confirmed, superseded, retired or in the way."""
 
-    act: Act
+    effect: Effect
     fact: StandingFact | None = None
     is_exact: bool = True  # for a confirmation: the fact has the very parent that was stated
 
@@ -129,16 +131,16 @@ def judge(
     if said.manner.kind is SpeechAct.RETRACTS:
         return _judge_retraction(said, facts)
     if own is not None and own.is_root:
-        return Judgement(Act.INVALID, own)
+        return Judgement(Effect.INVALID, own)
     if (known := _find_known(said, facts, graph, ruling)) is not None:
-        return Judgement(Act.NOTHING, known.fact) if said.manner.is_hedged else known
+        return Judgement(Effect.NEEDLESS, known.fact) if said.manner.is_hedged else known
     own = None if keeps_all else own
     if said.manner.is_hedged:
-        return Judgement(Act.CANDIDATE, own)
+        return Judgement(Effect.CANDIDATE, own)
     if said.manner.is_changing and not is_weaker(said.channel, Channel.USER) and not keeps_all:
-        return _judge_change(said, own, facts, graph, ruling)
+        return _judge_change(said, own, facts, graph, ruling, supersedes=supersedes)
     if ruling.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
-        return Judgement(Act.DECIDED, own)  # on purpose it may be stated if nothing is in its way
+        return Judgement(Effect.DECIDED, own)  # on purpose it may be stated if nothing is in its way
     return _judge_plain(said, own, graph, supersedes=supersedes)
 
 
@@ -150,13 +152,19 @@ def is_about(parent: str, said_parent: str, manner: Manner) -> bool:
 
 def _judge_retraction(said: NewFact, facts: Sequence[StandingFact]) -> Judgement:
     if said.manner.is_hedged or is_weaker(said.channel, Channel.USER):
-        return Judgement(Act.NOTHING)
+        return Judgement(Effect.NEEDLESS)
     same = [fact for fact in facts if fact.parent == said.parent]
     found = same or [fact for fact in facts if refines(fact.parent, said.parent)]
     if not found or (len(found) > 1 and not same and found[0].is_additive):  # unclear which of them it takes back
-        return Judgement(Act.NOTHING)
-    may_retire = may_retract(said.channel, found[0].channel, is_own=found[0].is_own)
-    return Judgement(Act.RETIRE if may_retire else Act.CONFLICT, found[0])
+        return Judgement(Effect.NEEDLESS)
+    return Judgement(Effect.RETIRED if _takes_effect(said, found[0]) else Effect.CONFLICT, found[0])
+
+
+def _takes_effect(said: NewFact, fact: StandingFact, *, supersedes: bool = False) -> bool:
+    """True if a correction, refinement or retraction of the fact takes effect at once."""
+    if supersedes and not is_weaker(said.channel, fact.channel):
+        return True
+    return may_change(said.channel, fact.channel, is_sole=fact.is_sole)
 
 
 def _find_known(said: NewFact, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling) -> Judgement | None:
@@ -165,33 +173,39 @@ def _find_known(said: NewFact, facts: Sequence[StandingFact], graph: Graph, ruli
     near = [fact for fact in facts if fact.dim_id == ruling.moved_to or fact.dim_id not in ruling.others]
     for fact in near:
         if fact.parent == said.parent:
-            return Judgement(Act.CONFIRM, fact)
+            return Judgement(Effect.CONFIRMED, fact)
     for fact in near:
         if said.manner.instead_of and fact.parent == said.manner.instead_of:
             continue  # `is no laser printer any more, but a printer`
         if refines(fact.parent, said.parent) or graph.is_above(fact.dim_id, said.parent, fact.parent):
-            return Judgement(Act.CONFIRM, fact, is_exact=False)
+            return Judgement(Effect.CONFIRMED, fact, is_exact=False)
     return None
 
 
 def _judge_change(
-    said: NewFact, own: StandingFact | None, facts: Sequence[StandingFact], graph: Graph, ruling: Ruling
+    said: NewFact,
+    own: StandingFact | None,
+    facts: Sequence[StandingFact],
+    graph: Graph,
+    ruling: Ruling,
+    *,
+    supersedes: bool,
 ) -> Judgement:
     named = [fact for fact in facts if fact.parent == said.manner.instead_of]
     moved = [fact for fact in facts if fact.dim_id == ruling.moved_to]
     candidates = named or moved or ([own] if own is not None else facts)
     if ruling.keeps_out and not (moved and candidates[0] in moved):
-        return Judgement(Act.DECIDED, own)
+        return Judgement(Effect.DECIDED, own)
     if len(candidates) > 1:  # people correct their own statements
         candidates = [fact for fact in candidates if fact.is_own] or candidates
     if len(candidates) > 1:  # unclear which of them it changes
-        return Judgement(Act.CANDIDATE, candidates[0])
+        return Judgement(Effect.CANDIDATE, candidates[0])
     fact = candidates[0] if candidates else None
-    if fact is not None and is_weaker(said.channel, fact.channel):
-        return Judgement(Act.CONFLICT, fact)
+    if fact is not None and not _takes_effect(said, fact, supersedes=supersedes):
+        return Judgement(Effect.CONFLICT, fact)
     if graph.closes_cycle(fact.dim_id if fact is not None else said.dim_id, said.parent):
-        return Judgement(Act.CONFLICT)
-    return Judgement(Act.REPLACE if fact is not None else Act.PLACE, fact)
+        return Judgement(Effect.CONFLICT)
+    return Judgement(Effect.SUPERSEDED if fact is not None else Effect.INSERTED, fact)
 
 
 def _judge_plain(said: NewFact, own: StandingFact | None, graph: Graph, *, supersedes: bool) -> Judgement:
@@ -200,26 +214,26 @@ def _judge_plain(said: NewFact, own: StandingFact | None, graph: Graph, *, super
         says_more = refines(said.parent, own.parent) or graph.is_above(own.dim_id, own.parent, said.parent)
         if says_more and not graph.closes_cycle(own.dim_id, said.parent):
             may_replace = said.is_dated and not is_weaker(said.channel, Channel.USER)
-            may_replace = may_replace and not is_weaker(said.channel, own.channel)
-            return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
+            may_replace = may_replace and _takes_effect(said, own, supersedes=supersedes)
+            return Judgement(Effect.SUPERSEDED if may_replace else Effect.CANDIDATE, own)
         differing = None if is_deliberate else _compare(said.parent, own.parent)
         # Two words for one thing, `mail_relay` and `backup_relay`, unless both are names: `flask_app`, `fastapi_app`.
         if differing is not None and any(FREQUENT.issuperset(modifiers) for modifiers in differing):
-            return Judgement(Act.CANDIDATE, own)
+            return Judgement(Effect.CANDIDATE, own)
         # An old chat is opened again, and the fact is newer; or both were said together.
         is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
         if is_no_dispute and not supersedes:
-            return Judgement(Act.CANDIDATE, own)
+            return Judgement(Effect.CANDIDATE, own)
         is_older = said.said_at < own.said_at
         if is_older and own.is_own and said.is_heard:  # it comes late: the same speaker has said otherwise since
-            return Judgement(Act.OUTDATED, own)
+            return Judgement(Effect.OUTDATED, own)
         if not supersedes or is_weaker(said.channel, own.channel):
-            return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
+            return Judgement(Effect.CONFLICT, own)  # newer words do not displace stronger ones
         if is_older:
-            return Judgement(Act.OUTDATED, own)
+            return Judgement(Effect.OUTDATED, own)
     if graph.closes_cycle(said.dim_id, said.parent):
-        return Judgement(Act.CONFLICT)
-    return Judgement(Act.REPLACE if own is not None else Act.PLACE, own)
+        return Judgement(Effect.CONFLICT)
+    return Judgement(Effect.SUPERSEDED if own is not None else Effect.INSERTED, own)
 
 
 # --- parents of one head ---

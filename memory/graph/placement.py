@@ -2,53 +2,28 @@
 their slots are read and locked together, the rules are applied in memory, one statement after the other, and the
 changes are written together."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Literal
 
-from django.db.models import Max, Q, QuerySet
-from django.db.models.fields.json import KT
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory.attribution.client_names import corroborate, voice_of
+from memory.attribution.client_names import Supporter, corroborate, supporter_of
 from memory.channels import is_weaker
 from memory.english.doubt import SpeechAct
 from memory.graph import store
-from memory.graph.judging import NO_RULING, Act, Judgement, NewFact, Ruling, StandingFact, is_about, judge
+from memory.graph.judging import NO_RULING, Effect, Judgement, NewFact, Ruling, StandingFact, is_about, judge
 from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_splits
-from memory.graph.snapshots import Snapshot, take_snapshot
-from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribution
-from memory.models import Dimension, Edge, EdgeHistory, Soas
+from memory.graph.snapshots import KEYED_FIELDS, Snapshot, take_snapshot
+from memory.graph.store import DELIBERATE, Action, Assertion, Attribution
+from memory.models import Dimension, Edge, Soas, Support
 from memory.types import Triple, TripleIds
 
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
-VoiceRole = tuple[str, str]
-# The result of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
-PlacementStatus = Literal[
-    "inserted",
-    "confirmed",
-    "superseded",
-    "retired",
-    "outdated",
-    "conflict",
-    "candidate",
-    "needless",
-    "decided",
-    "over_quota",
-    "invalid",
-]
-STATUSES: Final[dict[Act, PlacementStatus]] = {
-    Act.CONFLICT: "conflict",
-    Act.CANDIDATE: "candidate",
-    Act.OUTDATED: "outdated",
-    Act.DECIDED: "decided",
-    Act.NOTHING: "needless",
-    Act.INVALID: "invalid",
-}
 # What becomes of an imported fact if its slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]
@@ -66,7 +41,7 @@ class Placement:
     that it collides with; None for a cycle, which ``closing`` closes. ``replaced``: the edge that was superseded or
     retired. ``ids``: those of the edge that the statement makes, confirms, retires, or would make if it collides."""
 
-    status: PlacementStatus
+    status: Effect
     ids: TripleIds
     edge: Edge | None = None
     closing: Edge | None = None
@@ -76,26 +51,31 @@ class Placement:
 @dataclass(frozen=True, slots=True)
 class Imported:
     """The additional data of a fact from a file, or from another name of its concept. ``by``: the importer, who did not
-    state it; ``moved_from``: the fact under the other name, where it was said."""
+    state it; ``moved_from``: the fact under the other name, where it was said, with its ``support``."""
 
     by: Attribution
     last_confirmed: datetime
     is_corroborated: bool
     differences: Differences
     moved_from: Snapshot | None = None
+    support: Sequence[Support] = ()
 
 
 class SlotSet:
     """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end of
     the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
-    def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
-        """Add the new words and dimensions. An import has many ``SlotSet`` in one transaction: it has locked the
-        dimensions of all of them before, and marks concepts as novel after the last."""
+    def __init__(
+        self, triples: Iterable[Triple], *, known: Mapping[str, int] | None = None, is_import: bool = False
+    ) -> None:
+        """Add the new words and dimensions. ``known``: the ids of the words that exist, if they are locked. An
+        import has many ``SlotSet`` in one transaction: it has locked the dimensions of all of them before, and marks
+        concepts as novel after the last."""
         triples = list(triples)
         self._is_import = is_import
-        self._count = len(triples)
-        tokens = store.ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
+        words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
+        ids = known if known is not None else store.lock_words(words).ids
+        tokens, self.new_words = store.add_words(words, ids)  # to new words nothing refers yet
         self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
         # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
@@ -107,7 +87,7 @@ class SlotSet:
             self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
         self.edges = EdgesBySlot()
-        self._voices: dict[TripleIds, dict[VoiceRole, datetime | None]] = defaultdict(dict)
+        self._support: dict[TripleIds, dict[Supporter, Support]] = {}
         self._changes = Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
@@ -136,17 +116,17 @@ class SlotSet:
         split."""
         dim_ids = {*self._dimensions, *elsewhere}
         concepts = {ids.concept_id for ids in self.ids.values()}
-        edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
+        edges = _edges(concepts - self.new_words, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
         # An import shows few of its many edges in words.
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self.edges.add(found)
-        self._read_ancestors(concepts, dim_ids)
-        if not self._is_import and (found or len(concepts) < self._count):  # otherwise nothing can be confirmed
-            self._read_voices(concepts, dim_ids)
+        self._read_support([edge for edge in found if not edge.is_root])
+        if any(ids.parent_id not in self.edges.in_slot(ids.slot) for ids in self.ids.values()):
+            self._read_ancestors(concepts, dim_ids)
 
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
         """Read what a cycle could be closed with: everything above the parents, level by level."""
-        known = concepts
+        known = concepts | self.new_words
         above = {ids.parent_id for ids in self.ids.values()} | self.edges.list_parents()
         while unknown := above - known:
             level = list(_edges(unknown, dim_ids))
@@ -154,18 +134,13 @@ class SlotSet:
             known = known | unknown
             above = {edge.parent_id for edge in level}
 
-    def _read_voices(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """Read who has stated what is, or may come to be, in the slots, and when that was last noted."""
-        stated = EdgeHistory.objects.filter(
-            concept_id__in=concepts, dim_id__in=dim_ids, action__in=[Action.INSERT, Action.SUPERSEDE, Action.CONFIRM]
-        ).exclude(role=IMPORTED)
-        rows = stated.values_list("concept_id", "dim_id", KT("after__parent_id"), "actor", "role")
-        for concept_id, dim_id, parent_id, agent, role, noted in rows.annotate(
-            noted=Max("at", filter=Q(action=Action.CONFIRM))
-        ).order_by():
-            voices = self._voices[TripleIds(concept_id, dim_id, int(parent_id))]
-            times = [at for at in (noted, voices.get((voice_of(agent), role))) if at is not None]
-            voices[voice_of(agent), role] = max(times, default=None)
+    def _read_support(self, edges: Sequence[Edge]) -> None:
+        ids_of = {edge.pk: edge.ids for edge in edges}
+        for row in store.select_support(edges) if edges else ():
+            self._support.setdefault(ids_of[row.object_id], {})[row.supporter] = row
+        for edge in edges:  # after a bulk load only the edge names its author
+            author = store.build_support(supporter_of(edge.agent), edge.channel, edge.said_at)
+            self._support.setdefault(edge.ids, {author.supporter: author})
 
     # --- the rules ---
 
@@ -178,24 +153,24 @@ class SlotSet:
         fact = judgement.fact
         edges = self.edges.in_slot((ids.concept_id, fact.dim_id)).values() if fact is not None else ()
         found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
-        if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
+        if found is not None and judgement.effect in (Effect.SUPERSEDED, Effect.RETIRED, Effect.CONFLICT):
             # The dimension of the fact, which may differ from the one that was said.
             is_retraction = assertion.manner.kind is SpeechAct.RETRACTS
             ids = TripleIds(ids.concept_id, found.dim_id, found.parent_id if is_retraction else ids.parent_id)
-        match judgement.act:
-            case Act.PLACE | Act.REPLACE:
+        match judgement.effect:
+            case Effect.INSERTED | Effect.SUPERSEDED:
                 return self._put(assertion, ids, found)
-            case Act.RETIRE:
+            case Effect.RETIRED:
                 assert found is not None
                 return self._retire(found, ids, assertion.attribution)
-            case Act.CONFIRM:
+            case Effect.CONFIRMED:
                 assert found is not None
-                self._confirm(found, ids, assertion.attribution, is_exact=judgement.is_exact)
-                return Placement("confirmed", ids, found)
-            case Act.CONFLICT if found is None:
-                return Placement("conflict", ids, closing=self._find_closing(ids))
+                self._confirm(found, assertion.attribution, is_exact=judgement.is_exact)
+                return Placement(Effect.CONFIRMED, ids, found)
+            case Effect.CONFLICT if found is None:
+                return Placement(Effect.CONFLICT, ids, closing=self._find_closing(ids))
             case _:
-                return Placement(STATUSES[judgement.act], ids, found)
+                return Placement(judgement.effect, ids, found)
 
     def judge(self, assertion: Assertion, ruling: Ruling = NO_RULING) -> Judgement:
         triple, said = assertion.triple, assertion.attribution
@@ -220,7 +195,8 @@ class SlotSet:
                     edge.channel,
                     edge.is_root,
                     _past(edge.said_at).timestamp(),
-                    is_own=voice_of(edge.agent) == voice_of(said.agent),
+                    is_own=said.supporter in self._list_supporters(edge),
+                    is_sole=self._list_supporters(edge) == [said.supporter] and not edge.is_corroborated,
                     is_additive=edge.is_additive,
                 )
                 for edge in edges
@@ -231,29 +207,32 @@ class SlotSet:
             keeps_all=self.keeps_all(ids.dim_id),
         )
 
+    def _list_supporters(self, edge: Edge) -> list[Supporter]:
+        return [supporter for supporter, row in self._support.get(edge.ids, {}).items() if not row.is_partial]
+
     def _import(self, assertion: Assertion, ruling: Ruling, imported: Imported) -> Placement:
         ids, said = self.ids[assertion.triple], assertion.attribution
         existing = self.edges.in_place(ids)
         if existing is not None and existing.is_root:
-            return Placement("invalid", ids, existing)
+            return Placement(Effect.INVALID, ids, existing)
         is_moved = imported.moved_from is not None  # then it was said, under another name
         for dim_id in filter(None, (ids.dim_id, *self._splits[ids.dim_id], ruling.moved_to)):
             edge = self.edges.in_slot((ids.concept_id, dim_id)).get(ids.parent_id)
             if edge is not None and not edge.is_root:
                 if is_moved:
-                    self._confirm(edge, ids, said, is_exact=True)
-                return Placement("confirmed", ids, edge)
+                    self._confirm(edge, said, imported.support, is_exact=True)
+                return Placement(Effect.CONFIRMED, ids, edge)
         if ruling.keeps_out and said.source not in DELIBERATE:
-            return Placement("decided", ids, existing)
+            return Placement(Effect.DECIDED, ids, existing)
         if existing is not None and imported.differences != "take":
             if imported.differences == "keep" or not self.supersedes(ids.dim_id):
-                return Placement("conflict", ids, existing)
+                return Placement(Effect.CONFLICT, ids, existing)
             if is_moved and is_weaker(said.channel, existing.channel):
-                return Placement("conflict", ids, existing)  # newer words do not displace stronger ones
+                return Placement(Effect.CONFLICT, ids, existing)  # newer words do not displace stronger ones
             if said.at < _past(existing.said_at):
-                return Placement("outdated", ids, existing)
+                return Placement(Effect.OUTDATED, ids, existing)
         if (closing := self._find_closing(ids)) is not None:
-            return Placement("conflict", ids, closing=closing)
+            return Placement(Effect.CONFLICT, ids, closing=closing)
         return self._put(assertion, ids, existing, imported)
 
     def _find_closing(self, ids: TripleIds) -> Edge | None:
@@ -279,40 +258,57 @@ class SlotSet:
             self._drop(replaced)
         self._changes.new[edge.place] = edge
         self.edges.add([edge])
-        self._voices[ids].setdefault((voice_of(attribution.agent), attribution.role), None)
+        self._support[ids] = {}
+        own = store.build_support(attribution.supporter, attribution.channel, attribution.heard_at)
+        for row in imported.support if imported is not None and imported.support else (own,):
+            self._keep_support(edge, row)
         if replaced is None:
             moved_from = imported.moved_from if imported is not None else None
             self._note(Action.INSERT if moved_from is None else Action.MOVE, edge, noted, moved_from)
-            return Placement("inserted", ids, edge)
-        self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced))
-        return Placement("superseded", ids, edge, replaced=replaced)
+            return Placement(Effect.INSERTED, ids, edge)
+        self._note(Action.SUPERSEDE, edge, noted, take_snapshot(replaced, KEYED_FIELDS))
+        return Placement(Effect.SUPERSEDED, ids, edge, replaced=replaced)
 
     def _retire(self, edge: Edge, ids: TripleIds, attribution: Attribution) -> Placement:
         self._drop(edge)
-        row = store.build_history(Action.RETIRE, edge, attribution, before=take_snapshot(edge), after=None)
+        row = store.build_history(
+            Action.RETIRE, edge, attribution, before=take_snapshot(edge, KEYED_FIELDS), after=None
+        )
         self._changes.history.append(row)
-        return Placement("retired", ids, replaced=edge)
+        return Placement(Effect.RETIRED, ids, replaced=edge)
 
     def _drop(self, edge: Edge) -> None:
         self._changes.drop(edge)
         self.edges.drop(edge)
+        self._support.pop(edge.ids, None)
 
-    def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution, *, is_exact: bool) -> None:
-        """Update the times. Another voice, or the same in another role, raises the confidence the first time it says
-        it. A statement of less than the fact (not ``is_exact``) does not vouch for the rest."""
+    def add_supporters(self, edge: Edge, rows: Iterable[Support]) -> None:
+        """Let others support a fact that was placed."""
+        for row in rows:
+            if row.supporter not in self._support[edge.ids]:
+                self._keep_support(edge, row)
+
+    def _keep_support(self, edge: Edge, row: Support) -> None:
+        self._support[edge.ids][row.supporter] = row
+        self._changes.support[edge.ids, row.supporter] = edge, row
+
+    def _confirm(
+        self, edge: Edge, attribution: Attribution, support: Sequence[Support] = (), *, is_exact: bool
+    ) -> None:
+        """Update the times. Another supporter raises the confidence. A statement of less than the fact (not
+        ``is_exact``) does not vouch for the rest."""
         before = take_snapshot(edge)
-        voices = self._voices[edge.ids]
-        voice = (voice_of(attribution.agent), attribution.role)
-        noted = voices.get(voice)
+        known, supporters = self._support[edge.ids], self._list_supporters(edge)
+        row = known.get(attribution.supporter)
         edge.last_confirmed = max(_past(edge.last_confirmed), attribution.at)
         edge.said_at = max(_past(edge.said_at), attribution.at)
-        # After a bulk load the history does not name the author, but the edge does.
-        is_author = not voices and voice_of(edge.agent) == voice_of(attribution.agent)
-        if voice not in voices and voice not in self._voices[ids] and not is_author:
+        if not any(attribution.supporter.may_be(other) for other in known):
             edge.confidence = max(corroborate(edge.confidence), attribution.confidence)
-            # Not the same speaker in another role.
-            known = {speaker for speaker, _ in (*voices, *self._voices[ids])} or {voice_of(edge.agent)}
-            edge.is_corroborated = edge.is_corroborated or voice[0] not in known
+        vouching = [*([attribution.supporter] if is_exact else ()), *(row.supporter for row in support)]
+        edge.is_corroborated |= any(not any(new.may_be(one) for one in supporters) for new in vouching)
+        for other in support:
+            if other.supporter not in known:
+                self._keep_support(edge, other)
         if is_exact and is_weaker(edge.channel, attribution.channel):
             edge.channel = attribution.channel
         # A fact that was read somewhere and is now stated on purpose becomes a stated one.
@@ -323,11 +319,25 @@ class SlotSet:
             self._changes.changed[edge.pk] = edge
         # The history need not grow with every repeat: one row a day is enough if only the times have changed.
         now = timezone.now()
+        noted = row.confirmed_at if row is not None else None
         is_noted = noted is not None and noted > now - CONFIRMATION_IS_NOTED_EVERY
-        if is_noted and (edge.confidence, edge.source) == (before["confidence"], before["source"]):
+        is_stronger = row is not None and is_weaker(row.channel, attribution.channel)
+        is_fuller = row is not None and row.is_partial and is_exact
+        if (
+            is_noted
+            and not is_stronger
+            and not is_fuller
+            and (edge.confidence, edge.source) == (before["confidence"], before["source"])
+        ):
             return
         self._note(Action.CONFIRM, edge, attribution, before)
-        voices[voice] = now
+        if row is None:
+            row = store.build_support(attribution.supporter, attribution.channel, attribution.heard_at)
+            row.is_partial = True
+        row.is_partial &= not is_exact
+        row.channel = attribution.channel if is_stronger else row.channel
+        row.confirmed_at = now
+        self._keep_support(edge, row)
 
     def _note(self, action: Action, edge: Edge, attribution: Attribution, before: Snapshot | None) -> None:
         row = store.build_history(action, edge, attribution, before=before, after=take_snapshot(edge))

@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from memory.attribution.client_names import Supporter
 from memory.db.transactions import GraphChanged
 from memory.graph import store
 from memory.graph.judging import ancestors
 from memory.graph.store import SlotTaken
-from memory.models import Dimension, Edge, EdgeHistory
+from memory.models import Dimension, Edge, EdgeHistory, Support
 from memory.types import Place, Slot, TripleIds
 
 
@@ -69,6 +70,7 @@ class Changes:
     new: dict[Place, Edge] = field(default_factory=dict)
     changed: dict[int, Edge] = field(default_factory=dict)
     history: list[EdgeHistory] = field(default_factory=list)
+    support: dict[tuple[TripleIds, Supporter], tuple[Edge, Support]] = field(default_factory=dict)
 
     def drop(self, edge: Edge) -> None:
         """Remove the edge, stored or not, from the graph."""
@@ -89,6 +91,9 @@ class Changes:
                 raise GraphChanged(str(error)) from error
         if self.changed:
             store.update_edges(self.changed.values())
+        # An edge that was made and replaced together was never stored.
+        if support := [one for one in self.support.values() if one[0].pk is not None]:
+            store.write_support(support)
         if self.history:
             store.write_history(self.history)
 

@@ -13,6 +13,8 @@ EDGE_FIELDS = (
     "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent",
     "is_corroborated", "said_at", "last_confirmed",
 )  # fmt: skip
+# Of an edge that leaves the graph: if it returns under its key, it has its supporters again.
+KEYED_FIELDS = ("edge_id", *EDGE_FIELDS)
 
 
 def take_snapshot(row: models.Model, fields: Iterable[str] = EDGE_FIELDS) -> Snapshot:

@@ -9,16 +9,17 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q, Subquery
+from django.db.models import F, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from memory.attribution.client_names import Supporter, supporter_of
 from memory.channels import Channel, channel_of
-from memory.db.connections import columns
+from memory.db.connections import columns, fetch_rows
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.graph.judging import PLAIN, Manner
-from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
-from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.graph.snapshots import KEYED_FIELDS, Snapshot, read_snapshot, take_snapshot
+from memory.models import Dimension, Edge, EdgeHistory, Source, Support
 from memory.timing import is_dated
 from memory.types import Triple, TripleIds
 
@@ -65,6 +66,15 @@ class Attribution:
     def is_dated(self) -> bool:
         """True if it was read when it was said, and not in a conversation that was first seen later."""
         return is_dated(self.at.timestamp())
+
+    @property
+    def supporter(self) -> Supporter:
+        return supporter_of(self.agent, self.holder[1])
+
+    @property
+    def heard_at(self) -> datetime:
+        """When it was said or, if that is not known, now."""
+        return self.at if self.is_dated else timezone.now()
 
 
 class Assertion(NamedTuple):
@@ -116,6 +126,8 @@ def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT)
     (``urd_acyclic``) for a cycle; the transaction goes on."""
     with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
+    if not select_support([edge]).exists():  # one that returns has its supporters
+        write_support([(edge, build_support(supporter_of(edge.agent), edge.channel, edge.said_at))])
     make_novel([edge.concept_id])
     build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
     return Edge.objects.select_related(*WORDS).get(pk=edge.pk)
@@ -133,7 +145,7 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
         channel=attribution.channel,
         agent=attribution.agent,
         said_at=attribution.at,
-        last_confirmed=attribution.at if attribution.is_dated else timezone.now(),
+        last_confirmed=attribution.heard_at,
     )
 
 
@@ -197,7 +209,7 @@ def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE)
     dimension."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
-    row = build_history(action, edge, attribution, before=take_snapshot(edge), after=None)
+    row = build_history(action, edge, attribution, before=take_snapshot(edge, KEYED_FIELDS), after=None)
     row.save(force_insert=True)
     edge.delete()
     return row
@@ -206,7 +218,10 @@ def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE)
 def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
     """Put the snapshot's edge back into the graph, with its dimension. Raises what ``insert`` raises."""
     ensure_dimension(snapshot["dim_id"], is_isa=snapshot["is_isa"])
-    return insert(Edge(**read_snapshot(Edge, snapshot)), attribution, Action.UNDO)
+    edge = Edge(**read_snapshot(Edge, snapshot))
+    if Edge.objects.filter(pk=edge.pk).exists():  # moved away, and put back from before that
+        edge.pk = None
+    return insert(edge, attribution, Action.UNDO)
 
 
 def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
@@ -230,30 +245,81 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
     return edge
 
 
+# --- supporters ---
+
+
+def select_support(edges: Iterable[Edge]) -> QuerySet[Support]:
+    return Support.objects.filter(kind=Support.Kind.EDGE, object_id__in=[edge.pk for edge in edges])
+
+
+def build_support(supporter: Supporter, channel: str, said_at: datetime) -> Support:
+    """Make the row of a supporter without storing it."""
+    agent, person = supporter
+    return Support(kind=Support.Kind.EDGE, agent=agent, person=person, channel=channel, said_at=said_at)
+
+
+def write_support(rows: Iterable[tuple[Edge, Support]]) -> None:
+    """Store supporters of stored edges, or their new channels and times."""
+    values = [
+        (edge.pk, row.agent, row.person, row.channel, row.is_partial, row.said_at, row.confirmed_at)
+        for edge, row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO support (kind, object_id, agent, person, channel, is_partial, said_at, confirmed_at)"
+            " SELECT 'edge', * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bool[],"
+            " %s::timestamptz[], %s::timestamptz[])"
+            " ON CONFLICT (kind, object_id, agent, person) DO UPDATE SET channel = excluded.channel,"
+            " is_partial = excluded.is_partial, confirmed_at = excluded.confirmed_at",
+            columns(values, 7),
+        )
+
+
 # --- words and dimensions ---
+
+
+class LockedWords(NamedTuple):
+    """Words of the vocabulary that cannot be pruned or merged until the end of the transaction. ``ids``: by token, for
+    an alias that of its concept; ``names``: the concepts of the aliases among them."""
+
+    ids: dict[str, int]
+    names: dict[str, str]
+
+
+def lock_words(tokens: Iterable[str]) -> LockedWords:
+    """Lock those of the tokens that the vocabulary has."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [sorted({*tokens} - {""})]
+        )
+        ids: dict[str, int] = dict(cursor.fetchall())
+        # Only once the words are locked: they may have become aliases while this waited.
+        cursor.execute(
+            "SELECT alias.id, concept_id, token FROM alias JOIN soas ON soas.id = concept_id WHERE alias.id = ANY(%s)",
+            [list(ids.values())],
+        )
+        concepts = {word_id: (concept_id, name) for word_id, concept_id, name in cursor.fetchall()}
+    names = {token: concepts[word_id][1] for token, word_id in ids.items() if word_id in concepts}
+    ids = {token: concepts[word_id][0] if word_id in concepts else word_id for token, word_id in ids.items()}
+    return LockedWords(ids | {name: concept_id for concept_id, name in concepts.values()}, names)
 
 
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
     """Return the ids of the tokens, for an alias that of its concept; tokens that the vocabulary lacks are added."""
+    tokens = set(tokens)
+    return add_words(tokens, lock_words(tokens).ids)[0]
+
+
+def add_words(tokens: Iterable[str], known: Mapping[str, int]) -> tuple[dict[str, int], set[int]]:
+    """Add the tokens that are not among the known locked words. Returns the ids of all, and those of the added."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
-    known = _ids_of(wanted)
+    ids, added = dict(known), dict[str, int]()
     if missing := [token for token in wanted if token not in known]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO soas (token) SELECT unnest(%s::text[]) ON CONFLICT (token) DO NOTHING", [missing]
-            )
-        known |= _ids_of(missing)
-    return known
-
-
-def _ids_of(tokens: list[str]) -> dict[str, int]:
-    # The lock keeps the words from being pruned or merged before they are used; only then are aliases looked up.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
-        ids: dict[str, int] = dict(cursor.fetchall())
-        cursor.execute("SELECT id, concept_id FROM alias WHERE id = ANY(%s)", [list(ids.values())])
-        concept_of: dict[int, int] = dict(cursor.fetchall())
-    return {token: concept_of.get(word_id, word_id) for token, word_id in ids.items()}
+        insert = "INSERT INTO soas (token) SELECT unnest(%s::text[]) ON CONFLICT (token) DO NOTHING RETURNING token, id"
+        added = dict(fetch_rows(insert, [missing]))
+        others = [token for token in missing if token not in added]  # somebody else has added them just now
+        ids |= added | (lock_words(others).ids if others else {})
+    return {token: ids[token] for token in wanted}, set(added.values())
 
 
 def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()) -> None:

@@ -4,7 +4,7 @@ memory/graph/store.py writes the graph, memory/learning what was heard; operator
 ``soas`` in the admin."""
 
 from memory.models.forgetting import ForgetRequest
-from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
+from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, Support, find_called_like
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
 from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
 from memory.models.observations import Observation
@@ -42,5 +42,5 @@ __all__ = [
     "Heartbeat", "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
     "MutePattern", "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent",
     "NotificationTarget", "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening",
-    "SeenMessage", "Soas", "Source", "Teacher", "TextKind", "find_called_like",
+    "SeenMessage", "Soas", "Source", "Support", "Teacher", "TextKind", "find_called_like",
 ]  # fmt: skip

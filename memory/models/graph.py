@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now, Replace
 
+from memory.attribution.client_names import Supporter
 from memory.channels import Channel
 from memory.english.phrases import format_fact, relate
 from memory.models.constraints import one_of
@@ -310,6 +311,41 @@ class Edge(models.Model):
     def relation(self) -> str:
         """The words between concept and parent."""
         return relate(self.parent.token, self.dim.token, is_isa=self.is_isa)
+
+
+@one_of("kind", "channel")
+class Support(models.Model):
+    """A supporter of a row (memory.attribution.client_names.Supporter). A fact that leaves the graph keeps its rows, by
+    the key under which it may return."""
+
+    class Kind(models.TextChoices):
+        EDGE = "edge", "fact"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    object_id = models.BigIntegerField()
+    agent = models.CharField(max_length=120, blank=True)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    channel = models.CharField(max_length=12, choices=CHANNELS, help_text="The strongest it was stated through.")
+    is_partial = models.BooleanField(
+        default=False, db_default=False, help_text="Whether it only stated less: an app, of a Flask app."
+    )
+    said_at = models.DateTimeField(help_text="When it was first stated.")
+    confirmed_at = models.DateTimeField(null=True, help_text="When the history last noted a repeat.")
+
+    class Meta:
+        db_table = "support"
+        default_permissions = ()
+        indexes = [models.Index(fields=["agent", "kind"], name="support_by_agent")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "object_id", "agent", "person"], name="support_counts_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent} ({self.person})" if self.person else self.agent
+
+    @property
+    def supporter(self) -> Supporter:
+        return Supporter(self.agent, self.person)
 
 
 @one_of("action", "channel")

@@ -16,7 +16,7 @@ from memory.english.name_shapes import find_doubt
 from memory.english.spelling import find_spelling
 from memory.english.statements import CueMatch
 from memory.graph.fact_syntax import find_mistake
-from memory.graph.judging import Act, Judgement, Manner, NewFact, StandingFact, ancestors, is_about, judge
+from memory.graph.judging import Effect, Judgement, Manner, NewFact, StandingFact, ancestors, is_about, judge
 from memory.graph.statement import select_statements
 from memory.learning.reader import Reading
 from memory.timing import STATEMENTS_MAX
@@ -118,16 +118,16 @@ def judge_prompt(cache: Cache, readings: Sequence[Reading], now: float, agent: s
                 continue
             parent = cache.canonical(match.parent)
             stated.labels[parent] = find_spelling(match.written, match.parent)
-            if judgement.act in (Act.REPLACE, Act.RETIRE):
-                stated.instead[edge.place] = match if judgement.act is Act.REPLACE else None
-            elif judgement.act is Act.CONFLICT:
+            if judgement.effect in (Effect.SUPERSEDED, Effect.RETIRED):
+                stated.instead[edge.place] = match if judgement.effect is Effect.SUPERSEDED else None
+            elif judgement.effect is Effect.CONFLICT:
                 is_denial = manner.kind is SpeechAct.RETRACTS
                 rival = cache.soas_by_id.get(edge.parent_id, "") if is_denial else parent
                 stated.rivals.setdefault(edge.place, []).insert(0, rival)
     return stated
 
 
-_NOTHING: Final = Judgement(Act.NOTHING), None
+_NOTHING: Final = Judgement(Effect.NEEDLESS), None
 
 
 def _judge(cache: Cache, match: CueMatch, manner: Manner, now: float, agent: str) -> tuple[Judgement, EdgeRow | None]:
@@ -161,7 +161,13 @@ def _judge(cache: Cache, match: CueMatch, manner: Manner, now: float, agent: str
 def _make_standing(cache: Cache, edge: EdgeRow, agent: str) -> StandingFact:
     parent, is_own = cache.soas_by_id.get(edge.parent_id, ""), voice_of(edge.agent) == voice_of(agent)
     return StandingFact(
-        edge.dim_id, parent, channel_of_edge(edge), edge.is_root, is_own=is_own, is_additive=edge.is_additive
+        edge.dim_id,
+        parent,
+        channel_of_edge(edge),
+        edge.is_root,
+        is_own=is_own,
+        is_sole=is_own and not edge.is_corroborated,
+        is_additive=edge.is_additive,
     )
 
 

@@ -21,8 +21,7 @@ from proxy.api import endpoint
 from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
 from proxy.api.serializers import DisputedEdgeOut, FactOutcome, with_conflicts
 from proxy.errors import Refused
-from resolution.intake.assertions import assert_fact
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import Outcome, assert_fact
 
 Content = TypeVar("Content", bound=Output)
 # HTTP status by what became of a fact.

@@ -39,9 +39,8 @@ from proxy.api.facts import attribute, channel_of, describe_outcome, respond
 from proxy.api.serializers import Dated, Disputable, Fact, FactOutcome, OrNone, OutcomeOut, with_conflicts
 from proxy.errors import BadValue, NotFound, Refused
 from resolution.intake import forgetting
-from resolution.intake.assertions import STANDING
 from resolution.intake.candidates import find_standing
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import CURRENT, Outcome
 from resolution.memories import service
 from resolution.memories.graduation import graduate
 from resolution.memories.remarks import Remark, RemarkMistake, compose
@@ -394,7 +393,7 @@ def graduate_memory(caller: Caller, memory_id: int, given: GraduationIn) -> tupl
     201: the fact stands (`fact`), and the memory is `superseded`; with a `conflict_id` where it contradicts another
     layer. 202: another fact stands in its place: the conflict is for people, and the memory holds until then."""
     done = graduate(memory_id, act_as(caller), **given.model_dump())
-    stands = done.outcome.status in STANDING
+    stands = done.outcome.status in CURRENT
     outcome, content = done.outcome, describe_outcome(done.outcome)
     status, fact = respond(FactOutcome, 201 if stands else FACT_STATUS[outcome.status], content)
     [told] = memories_out(GraduatedMemory, [done.memory])

@@ -13,7 +13,8 @@ from proxy.api import endpoint
 from proxy.api.changes import Reason, act_as
 from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
 from proxy.api.facts import attribute
-from resolution.naming import aliases, merging
+from resolution.naming import merging
+from resolution.naming import names as naming
 
 
 class AliasIn(Input):
@@ -67,7 +68,7 @@ def post_alias(caller: Caller, given: AliasIn) -> tuple[int, NamedAlias]:
 
     201 where it is new, 200 where it was known, or an alias of another concept before. 409 where facts are about the
     alias itself (an operator can merge the two), or an operator has given it to another concept."""
-    named = aliases.name_concept(parse_concept(given.alias), parse_concept(given.concept), attribute(caller, ""))
+    named = naming.name_concept(parse_concept(given.alias), parse_concept(given.concept), attribute(caller, ""))
     told = NamedAlias.model_validate(named.alias).model_copy(update={"status": named.status})
     return (201 if named.status == "inserted" else 200), told
 
@@ -75,7 +76,7 @@ def post_alias(caller: Caller, given: AliasIn) -> tuple[int, NamedAlias]:
 @endpoint.delete("/aliases/{alias}", writes=True, errors=[404, 409])
 def delete_alias(caller: Caller, alias: str) -> AliasOut:
     """Remove an alias."""
-    return AliasOut.model_validate(aliases.drop_alias(alias, attribute(caller, "")))
+    return AliasOut.model_validate(naming.drop_alias(alias, attribute(caller, "")))
 
 
 @endpoint.post("/concepts/merge", scope="operator", writes=True, errors=[404, 409])

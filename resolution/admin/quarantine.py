@@ -15,8 +15,7 @@ from memory.models import Agent
 from resolution.admin.pages import actor_of
 from resolution.models import Run
 from resolution.pages.words import describe_history, names_in
-from resolution.quarantine.agents import describe_quarantine, quarantine
-from resolution.quarantine.suspects import find_suspects
+from resolution.quarantine import describe_quarantine, find_suspects, quarantine
 
 SHOWN = 50  # rows of each: facts, claims, memories, retractions
 NAMES_OFFERED = 200

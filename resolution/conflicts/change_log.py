@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Model
 
 from memory.graph.snapshots import Snapshot
-from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState
+from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState, Support
 from memory.types import Place, Slot, place_of
 from resolution.actors import Actor
 from resolution.models import Candidate, Claim, Conflict, DecidedTriple, Decision, DecisionChange
@@ -18,7 +18,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
     model._meta.db_table: model
     for model in (
         ProjectState, Memory, MemoryHistory, MemoryLineage, Edge, Dimension, Conflict, Claim, DecidedTriple, Alias,
-        Candidate, Evidence,
+        Candidate, Evidence, Support,
     )
 }  # fmt: skip
 BEGIN: Final = """

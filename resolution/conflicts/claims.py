@@ -22,7 +22,7 @@ from resolution.conflicts.detection import close_agreed, detect_facts
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.conflicts.verdict import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
-from resolution.intake.assertions import settle
+from resolution.intake.place import place_statements
 from resolution.models import Claim, CollisionType, Conflict, DecidedTriple, Decision
 
 logger = logging.getLogger(__name__)
@@ -313,7 +313,7 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
     """Place the fact in the dimension that was decided for it, as if it were stated now, or queue its collision
     there."""
     rulings.forget(ids)  # an earlier ruling would keep the fact out
-    (outcome,) = settle([Assertion(triple, attribution)])
+    (outcome,) = place_statements([Assertion(triple, attribution)])
     if outcome.status == "invalid":
         raise InvalidDecision(f"{triple} cannot be: {outcome.reason}.")
     # The decision was not about the fact there, even if that is older or says less.

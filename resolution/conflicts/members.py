@@ -26,7 +26,7 @@ from resolution.conflicts.in_the_way import edges_near, in_the_way
 from resolution.conflicts.memories import dispute_rivals, settle_memories
 from resolution.conflicts.queue import OPEN
 from resolution.errors import DecisionError, UnknownId
-from resolution.intake.assertions import settle
+from resolution.intake.place import place_statements
 from resolution.intake.retirement import return_fact
 from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
 
@@ -319,7 +319,7 @@ def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
     if isinstance(winner.row, Memory):
         memories.confirm(winner.row, change_of(actor, reason), is_other_voice=True)
     elif isinstance(winner.row, Edge):
-        settle([Assertion(winner.row.fact, actor.attribute(reason))])
+        place_statements([Assertion(winner.row.fact, actor.attribute(reason))])
 
 
 def change_of(actor: Actor, reason: str) -> Change:

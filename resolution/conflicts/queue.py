@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.attribution.client_names import voice_of
-from memory.channels import may_retract
+from memory.channels import may_change
 from memory.db.connections import columns, fetch_rows
 from memory.graph import store
 from memory.graph.placement import Placement
@@ -98,7 +98,7 @@ class OpenClaims:
         row = self._open.get(ids)
         if row is None or row.is_retraction:
             return False
-        if not may_retract(by.channel, row.channel, is_own=voice_of(row.agent) == voice_of(by.agent)):
+        if not may_change(by.channel, row.channel, is_sole=voice_of(row.agent) == voice_of(by.agent)):
             return False
         self._close(ids, Claim.Status.DISMISSED, "It was taken back.")
         return True

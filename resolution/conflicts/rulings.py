@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from memory.attribution.client_names import choose_remembered
 from memory.graph.statement import is_reopened
-from memory.graph.store import IMPORTED, Attribution
-from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.graph.store import Attribution, select_support
+from memory.models import Dimension, Edge, Source
 from memory.types import Slot, TripleIds
 from resolution.models import Claim, ConflictMember, DecidedTriple
 
@@ -63,17 +63,11 @@ def explain(ruling: DecidedTriple) -> str:
 
 
 def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
-    """Return the agents that stated these facts, as far as the history knows, by triple."""
-    # After a bulk load, only the edge names the author, not the history. Importing a fact is not stating it.
-    agents = {edge.ids: {edge.agent} for edge in edges}
-    statements = EdgeHistory.objects.filter(
-        concept_id__in={edge.concept_id for edge in edges},
-        dim_id__in={edge.dim_id for edge in edges},
-        action__in=[EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM],
-    ).exclude(role=IMPORTED)
-    for *ids, agent in statements.values_list("concept_id", "dim_id", "after__parent_id", "actor"):
-        agents.get(TripleIds(*ids), set()).add(agent)
-    return agents
+    """Return the agents that support these facts, by triple."""
+    agents = {edge.pk: {edge.agent} for edge in edges}
+    for object_id, agent in select_support(edges).values_list("object_id", "agent"):
+        agents[object_id].add(agent)
+    return {edge.ids: agents[edge.pk] for edge in edges}
 
 
 def find_disputants(claim: Claim) -> set[str]:

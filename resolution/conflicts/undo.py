@@ -19,7 +19,18 @@ from memory.graph.store import Attribution
 from memory.memories import merging, project_state
 from memory.memories.store import Change as MemoryChange
 from memory.memories.store import draft_of, lock_places
-from memory.models import Alias, Dimension, Edge, Evidence, Memory, MemoryHistory, MemoryLineage, ProjectState, Soas
+from memory.models import (
+    Alias,
+    Dimension,
+    Edge,
+    Evidence,
+    Memory,
+    MemoryHistory,
+    MemoryLineage,
+    ProjectState,
+    Soas,
+    Support,
+)
 from memory.types import Place, TripleIds
 from resolution.actors import Actor
 from resolution.conflicts import members as sides
@@ -126,6 +137,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         _put_aliases_back(changes[Alias])  # an alias has no facts, a fact has a dimension
         _refuse_aliases(changes)
         _put_dimensions_back(changes[Dimension])
+        _put_rows_back(changes[Support])  # first: a fact without supporters would get its author
         _put_facts_back(facts, standing, actor.attribute(reason))
         for model in (Candidate, Evidence, DecidedTriple):
             _put_rows_back(changes[model])

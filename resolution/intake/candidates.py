@@ -1,7 +1,7 @@
 """Candidates: facts that only a page, a tool or a model stated, or a person in a long message. They are kept beside the
 graph until somebody vouches for them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,13 +9,13 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.attribution.client_names import is_registered, name_unregistered, voice_of
-from memory.channels import TENTATIVE, Channel, is_weaker, may_retract
+from memory.attribution.client_names import supporter_of, voice_of
+from memory.channels import TENTATIVE, Channel, is_weaker, may_change
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
 from memory.graph.store import NOBODY, Assertion, Attribution
-from memory.models import Config, Dimension, Edge, Soas
+from memory.models import Config, Dimension, Edge, Soas, Support
 from memory.types import Triple
 from resolution.actors import Actor
 from resolution.models import Candidate
@@ -25,8 +25,7 @@ EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # the reason of candidates that were facts
 HEDGED: Final = "only believed"
-
-LOCAL: Final = voice_of(name_unregistered("", "127.0.0.1"))
+OUTDATED: Final = "a later statement"  # closes a speaker's own candidates
 
 Holder = tuple[str, str]  # agent and person for whom alone it holds; NOBODY for most
 Place = tuple[Triple, Holder]
@@ -36,11 +35,12 @@ class CandidateBook:
     """The candidates for some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
-    def __init__(self, triples: Iterable[Triple]) -> None:
+    def __init__(self, triples: Iterable[Triple], *, known: Container[str] | None = None) -> None:
+        """``known``: the words that exist, if the caller has looked."""
         wanted = set(triples)
         rows = find_candidates(wanted).select_for_update().order_by("id")
         self._rows: dict[Place, Candidate] = {(row.triple, row.holder): row for row in rows}
-        self.standing = find_standing(wanted)
+        self.standing = find_standing({one for one in wanted if known is None or one.concept in known})
         self._changed: dict[Place, Candidate] = {}
         self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # statements that make new rows
         self._known: list[Assertion] = []  # facts for everybody, stated by speakers who may have facts of their own
@@ -102,14 +102,19 @@ class CandidateBook:
         _say(row, said, why)
         self._changed[place] = row
 
-    def settle(self, assertion: Assertion) -> None:
-        """Close the candidates of the triple for all holders: it was placed, or its conflict was opened."""
+    def settle(self, assertion: Assertion) -> list[Support]:
+        """Close the candidates of the triple for all holders: it was placed, or its conflict was opened. Returns the
+        supporters that stated it for themselves alone."""
+        promoted = []
         for place, row in self._rows.items():
             if place[0] == assertion.triple and row.state == Candidate.State.OPEN:
                 row.state, row.resolved_by = Candidate.State.PROMOTED, assertion.attribution.agent
                 row.resolved_at = timezone.now()
                 self._changed[place] = row
+                if row.holder != NOBODY:
+                    promoted.append(store.build_support(supporter_of(*row.holder), Channel.USER, row.first_said_at))
         self.note_known(assertion)
+        return promoted
 
     def note_known(self, assertion: Assertion) -> None:
         """Note that the triple holds for everybody, so that what its speaker said earlier, for themselves alone, is
@@ -126,8 +131,8 @@ class CandidateBook:
             row = self._rows.get((assertion.triple, holder))
             if row is None or row.state != Candidate.State.OPEN:
                 continue
-            is_own = holder != NOBODY or voice_of(said.agent) in {voice_of(agent) for agent, _ in row.voices}
-            if not may_retract(said.channel, row.channel, is_own=is_own):
+            is_sole = holder != NOBODY or {voice_of(said.agent)} == {voice_of(agent) for agent, _ in row.voices}
+            if not may_change(said.channel, row.channel, is_sole=is_sole):
                 continue
             row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
             self._changed[assertion.triple, holder] = row
@@ -145,7 +150,8 @@ class CandidateBook:
                 _outdate(row)
         for assertion in self._known:
             said = assertion.attribution
-            _end(_find_slot(said.holder, assertion.triple).filter(last_said_at__lte=_heard_at(said)))
+            earlier = _find_slot(said.holder, assertion.triple).filter(last_said_at__lte=said.heard_at)
+            _close(earlier, Candidate.State.EXPIRED, OUTDATED)
 
     def _add(self) -> None:
         # Another worker may add the same rows at this moment: the second one adds its voice to the first one's rows.
@@ -165,13 +171,8 @@ class CandidateBook:
 
 
 def _are_two(holder: Holder, other: Holder) -> bool:
-    """True if both are known, and are independent of each other: two agents, or two persons of one agent. An agent
-    with and without a person may be the same person, and so may all who call from one address without a token."""
-    if NOBODY in (holder, other):
-        return False
-    is_agent_other = voice_of(holder[0]) != voice_of(other[0])
-    are_persons_told = is_registered(holder[0]) or voice_of(holder[0]) == LOCAL
-    return is_agent_other or (are_persons_told and bool(holder[1] and other[1]) and holder[1] != other[1])
+    """True if both are known, and are independent of each other."""
+    return NOBODY not in (holder, other) and not supporter_of(*holder).may_be(supporter_of(*other))
 
 
 def _words_of(row: Candidate) -> tuple[str, str, str]:
@@ -198,11 +199,11 @@ def _outdate(row: Candidate) -> None:
     slot = _find_slot(row.holder, row.triple)
     newest = slot.order_by("-last_said_at", "-id").first()
     if newest is not None:
-        _end(slot.exclude(pk=newest.pk))
+        _close(slot.exclude(pk=newest.pk), Candidate.State.EXPIRED, OUTDATED)
 
 
-def _end(rows: QuerySet[Candidate]) -> None:
-    rows.update(state=Candidate.State.EXPIRED, resolved_by="a later statement", resolved_at=timezone.now())
+def _close(rows: QuerySet[Candidate], state: Candidate.State, by: str) -> int:
+    return rows.update(state=state, resolved_by=by, resolved_at=timezone.now())
 
 
 CHANGING: Final = (
@@ -261,13 +262,9 @@ def _new(place: Place, said: Attribution) -> Candidate:
         voices=[],
         conversations=0,
         said_count=0,
-        first_said_at=_heard_at(said),
-        last_said_at=_heard_at(said),
+        first_said_at=said.heard_at,
+        last_said_at=said.heard_at,
     )
-
-
-def _heard_at(said: Attribution) -> datetime:
-    return said.at if said.is_dated else timezone.now()
 
 
 def _say(row: Candidate, said: Attribution, why: str) -> None:
@@ -280,7 +277,7 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
         row.last_conversation = said.conversation
     row.said_count += 1
     row.why = why or row.why or said.channel
-    row.last_said_at = max(row.last_said_at, _heard_at(said))
+    row.last_said_at = max(row.last_said_at, said.heard_at)
     if is_first or is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
@@ -291,7 +288,7 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
 def dismiss(keys: Collection[int], actor: Actor) -> int:
     """Dismiss the candidates and return how many waited. They stay dismissed when they are said again."""
     rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
-    return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
+    return _close(rows, Candidate.State.DISMISSED, actor.signature)
 
 
 def close_known(concept_ids: Collection[int], actor: Actor) -> None:
@@ -300,8 +297,7 @@ def close_known(concept_ids: Collection[int], actor: Actor) -> None:
     waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
     standing = find_standing({row.triple for row in waiting})
     known = [row.pk for row in waiting if standing.get(row.triple) == row.triple]
-    promoted = {"state": Candidate.State.PROMOTED, "resolved_by": actor.signature, "resolved_at": timezone.now()}
-    Candidate.objects.filter(pk__in=known).update(**promoted)
+    _close(Candidate.objects.filter(pk__in=known), Candidate.State.PROMOTED, actor.signature)
 
 
 def rename_word(old: str, new: str, by: str) -> None:

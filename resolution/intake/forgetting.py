@@ -1,9 +1,11 @@
 """Retracts facts that somebody wants forgotten, one by one. Facts with a stronger channel, or that somebody else
 taught, become conflicts instead."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from memory.channels import Channel
 from memory.db.transactions import run_transaction
 from memory.english.doubt import SpeechAct
 from memory.english.noun_phrases import Vocabulary
@@ -14,9 +16,8 @@ from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from memory.types import MEMBERSHIP, NAMES, TYPE, Triple
-from resolution.intake.assertions import settle
 from resolution.intake.candidates import find_waiting
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import Outcome, place_statements
 
 FACTS_MAX: Final = 100  # of one concept at a time
 RETRACTS: Final = Manner(SpeechAct.RETRACTS)
@@ -41,8 +42,11 @@ def read_facts(text: str, vocabulary: Vocabulary) -> list[FactToForget]:
 def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
     """Retract the facts and return the outcome for each; none if nothing is known about the concept. A fact without a
     dimension is searched for in all dimensions."""
-    retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
-    return [run_transaction(partial(settle, [one], is_metered=True))[0] for one in retractions]
+    # What somebody else has taught stays, too, where it was said through a weaker channel: people decide.
+    channel = Channel.USER if attribution.channel == Channel.GUTASK else attribution.channel
+    by = replace(attribution, channel=channel)
+    retractions = [Assertion(fact, by, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
+    return [run_transaction(partial(place_statements, [one], is_metered=True))[0] for one in retractions]
 
 
 def find_known(concept: str, holder: tuple[str, str]) -> list[Triple]:

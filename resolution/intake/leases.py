@@ -6,11 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from memory.db.connections import first_line
-from memory.db.leases import IS_DUE, RETRY_AFTER, claim_statement
+from memory.db.leases import IS_DUE, claim_statement, give_back, give_back_failed
 from memory.models import Observation
 
 ObservationKind = Observation.Kind
@@ -50,19 +50,13 @@ def finish(outcomes: Mapping[int, str]) -> None:
 
 def fail(row: Observation, error: Exception) -> None:
     """Schedule a failed row for another attempt, or mark it as failed after the last one."""
-    is_last = row.attempts >= len(RETRY_AFTER)
-    _is_held(row).update(
-        attempts=F("attempts") + 1,
-        last_error=f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX],
-        state=Observation.State.FAILED if is_last else Observation.State.PENDING,
-        next_attempt_at=Now() + (timedelta(0) if is_last else RETRY_AFTER[row.attempts]),
-        claimed_until=None,
-    )
+    told = f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX]
+    give_back_failed(row, last_error=told, after_last={"state": Observation.State.FAILED})
 
 
 def put_off(row: Observation, wait: timedelta, why: str = "") -> None:
     """Schedule the row for later without counting a failure."""
-    _is_held(row).update(next_attempt_at=Now() + wait, claimed_until=None, last_error=why[:ERROR_MAX])
+    give_back(row, next_attempt_at=Now() + wait, last_error=why[:ERROR_MAX])
 
 
 def try_again(keys: Iterable[int]) -> int:
@@ -76,7 +70,3 @@ def try_again(keys: Iterable[int]) -> int:
                 state=Observation.State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
             )
     return count
-
-
-def _is_held(row: Observation) -> QuerySet[Observation]:
-    return Observation.objects.filter(pk=row.pk, state=Observation.State.PENDING, claimed_until=row.claimed_until)

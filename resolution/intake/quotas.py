@@ -12,13 +12,12 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
 from memory.channels import Channel
-from memory.db.transactions import GraphChanged
+from memory.db.connections import columns, fetch_rows
 from memory.english.doubt import SpeechAct
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Dimension, Edge
+from memory.models import Config, Edge
 from memory.types import SEED_DIMENSIONS, Triple
-from resolution.conflicts.queue import OPEN
-from resolution.models import AgentHour, Claim
+from resolution.models import AgentHour
 from resolution.models.quotas import hour_of
 
 NamedSlot = tuple[str, str]  # concept and dimension
@@ -49,10 +48,32 @@ OF_GUTASK: Final = ("facts", "memories")
 COUNTS: Final = (*LIMITS, "exceeded")
 METERED: Final = (Channel.USER, Channel.GUTASK)
 
-SUMS: Final = ", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)
+# What these agents, if they have a token, and the two groups of others have used up in an hour.
+USED: Final = f"""
+    SELECT name, {", ".join(f"coalesce({count}, 0)" for count in COUNTS)}
+    FROM (SELECT name FROM agent WHERE name = ANY(%s) UNION SELECT unnest(%s::text[])) AS metered
+    LEFT JOIN agent_hour ON agent_hour.agent = name AND hour = %s
+"""
+# In one order, and as the last rows of the transaction, so that two writers cannot deadlock.
 ADD: Final = f"""
-    INSERT INTO agent_hour (agent, hour, {", ".join(COUNTS)}) VALUES (%s, %s, {", ".join(["%s"] * len(COUNTS))})
-    ON CONFLICT (agent, hour) DO UPDATE SET {SUMS} RETURNING {", ".join(f"agent_hour.{name}" for name in COUNTS)}
+    INSERT INTO agent_hour (agent, hour, {", ".join(COUNTS)})
+    SELECT agent, %s, {", ".join(COUNTS)} FROM unnest(%s::text[]{", %s::int[]" * len(COUNTS)})
+    AS new (agent, {", ".join(COUNTS)}) ORDER BY agent
+    ON CONFLICT (agent, hour) DO UPDATE SET
+    {", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)}
+"""
+# Of concepts, the number of facts; of dimensions, whether they keep all; of open claims, slot and parent.
+CROWDING: Final = """
+    SELECT 'facts', token, count(edge_id)::text, '' FROM soas JOIN urd USING (id)
+    WHERE token = ANY(%(concepts)s) AND parent_id <> id GROUP BY token
+    UNION ALL
+    SELECT 'dimension', token, CASE WHEN is_additive THEN 'keeps all' ELSE '' END, ''
+    FROM soas JOIN dimension USING (id) WHERE token = ANY(%(dimensions)s)
+    UNION ALL
+    SELECT concept.token, dim.token, parent.token, 'claim' FROM resolution_queue AS claim
+    JOIN soas AS concept ON concept.id = concept_id JOIN soas AS dim ON dim.id = dim_id
+    JOIN soas AS parent ON parent.id = incoming_parent_id
+    WHERE concept.token = ANY(%(concepts)s) AND dim.token = ANY(%(dimensions)s) AND status IN ('pending', 'proposed')
 """
 
 
@@ -84,16 +105,14 @@ class Crowding:
 
 
 class Quotas:
-    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``, which detects
-    what concurrent transactions have used."""
+    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``. Transactions
+    that run at once may overrun a quota together."""
 
     def __init__(self, standing: Mapping[Triple, Triple]) -> None:
         """``standing`` maps the statements' triples to the facts in their places."""
         self._standing = standing
         self._placed: dict[NamedSlot | Triple, Triple] = {}  # by slot or, in dimensions that keep all, by triple
-        self._tuning = Config.tuning()
         self._hour = hour_of(timezone.now())
-        self._agents: frozenset[str] = frozenset()
         self._used: dict[str, Counter[str]] = {}
         self._new: dict[str, Counter[str]] = defaultdict(Counter)
         self._expected: dict[str, Counter[str]] = defaultdict(Counter)  # statements not placed yet
@@ -113,10 +132,9 @@ class Quotas:
 
     def read_used(self, said: Iterable[Attributed]) -> None:
         """Read only what these speakers have used up in this hour."""
-        self._agents = frozenset(Agent.objects.values_list("name", flat=True))
-        groups = {self._group_of(one) for one in said}
-        for row in AgentHour.objects.filter(agent__in=groups, hour=self._hour):
-            self._used[row.agent] = Counter({name: getattr(row, name) for name in COUNTS})
+        others = [AgentHour.STRANGERS, AgentHour.LOCAL_GUTASK]
+        for group, *counts in fetch_rows(USED, [[one.agent for one in said], others, self._hour]):
+            self._used[group] = Counter(dict(zip(COUNTS, counts, strict=True)))
 
     def find_excess(self, assertion: Assertion) -> OverLimit | None:
         """Return the limit that the statement would exceed in the graph or the queue. If there is none, count the
@@ -165,19 +183,10 @@ class Quotas:
         self._new[self._group_of(said)][name] += 1
 
     def write(self) -> None:
-        """Store the counts. Raises GraphChanged if a statement only had room because concurrent transactions were not
-        visible."""
-        with connection.cursor() as cursor:
-            # In one order, and as the last rows of the transaction, so that two writers cannot deadlock.
-            for agent, counts in sorted(self._new.items()):
-                cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
-                total = dict(zip(COUNTS, cursor.fetchone() or (), strict=True))
-                if any(self._is_overtaken(agent, name, total[name]) for name in LIMITS):
-                    raise GraphChanged(f"Others have used up a quota of {agent or 'strangers'}.")
-
-    def _is_overtaken(self, group: str, count: str, total: int) -> bool:
-        used, new = self._used.get(group, Counter())[count], self._new[group][count]
-        return new > 0 and used + new < total and used < self._limit(group, count) < total
+        if any(count for counts in self._new.values() for count in counts.values()):
+            rows = [(agent, *(counts[name] for name in COUNTS)) for agent, counts in self._new.items()]
+            with connection.cursor() as cursor:
+                cursor.execute(ADD, [self._hour, *columns(rows, 1 + len(COUNTS))])
 
     def _find_overuse(self, count: str, said: Attributed) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # bounded by the limit on the model's calls
@@ -190,7 +199,7 @@ class Quotas:
 
     def _limit(self, group: str, count: str) -> int:
         limit = _limit_of(group, count)
-        return PER_HOUR[limit] if limit in PER_HOUR else int(getattr(self._tuning, limit))
+        return PER_HOUR[limit] if limit in PER_HOUR else int(getattr(Config.tuning(), limit))
 
     def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> OverLimit | None:
         crowding = self._crowding
@@ -204,7 +213,7 @@ class Quotas:
         return None
 
     def _group_of(self, said: Attributed) -> str:
-        if said.agent in self._agents:
+        if said.agent in self._used:
             return said.agent
         # Without a token, gutask is only answered on the local machine.
         return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
@@ -218,20 +227,21 @@ def _find_crowding(triples: Iterable[Triple]) -> Crowding:
     triples = list(triples)
     concepts, dimensions = {one.concept for one in triples}, {one.dimension for one in triples}
     found = Crowding()
-    facts = Edge.objects.filter(concept__token__in=concepts).exclude(concept=F("parent")).order_by()
-    found.facts.update(dict(facts.values_list("concept__token").annotate(count=Count("pk"))))
-    known = Dimension.objects.filter(soas__token__in=dimensions)
-    policies: dict[str, bool] = dict(known.values_list("soas__token", "is_additive"))
-    found.dimensions.update(policies)
-    found.additive.update(name for name, is_additive in policies.items() if is_additive)
+    named = {"concepts": list(concepts), "dimensions": list(dimensions)}
+    for first, second, third, kind in fetch_rows(CROWDING, named):
+        if kind == "claim":
+            found.disputed[first, second].add(third)
+        elif first == "facts":
+            found.facts[second] = int(third)
+        else:
+            found.dimensions.add(second)
+            found.additive.update([second] if third else [])
     if dimensions - found.dimensions:
+        facts = Edge.objects.filter(concept__token__in=concepts).exclude(concept=F("parent")).order_by()
         others = Edge.objects.filter(dim=OuterRef("dim")).exclude(concept=OuterRef("concept"))
         alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])
         alone = alone.exclude(Exists(others.exclude(concept=F("parent"))))
         found.lonely.update(dict(alone.values_list("concept__token").annotate(count=Count("pk"))))
-    open_rows = Claim.objects.filter(concept__token__in=concepts, dim__token__in=dimensions, status__in=OPEN)
-    for concept, dimension, parent in open_rows.values_list("concept__token", "dim__token", "incoming_parent__token"):
-        found.disputed[concept, dimension].add(parent)
     return found
 
 

@@ -17,7 +17,7 @@ from memory.models import Soas
 from memory.secrets.redaction import mask_secrets
 from memory.types import NAMES, Triple
 from resolution.actors import Actor
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.place import Outcome, assert_fact
 
 STATEMENT_MAX: Final = 1_000  # characters
 

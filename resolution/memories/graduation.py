@@ -12,8 +12,7 @@ from memory.types import Triple
 from resolution.actors import Actor
 from resolution.conflicts.memories import settle_memories
 from resolution.errors import InvalidDecision, Outdated
-from resolution.intake.assertions import STANDING, find_conflict_of, settle
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import CURRENT, Outcome, place_statements, with_conflict
 from resolution.memories.service import change_by, lock_memory
 
 Status = Memory.Status
@@ -36,9 +35,7 @@ def graduate(
     memory holds until that is decided. Raises UnknownId, Outdated, InvalidDecision, FactMistake.
     """
     done = _graduate(memory_id, actor, concept=concept, dimension=dimension, parent=parent, is_isa=is_isa)
-    if done.outcome.status not in STANDING:
-        return done
-    return replace(done, outcome=replace(done.outcome, conflict_id=find_conflict_of(done.outcome.fact)))
+    return replace(done, outcome=with_conflict(done.outcome))
 
 
 @in_transaction
@@ -55,8 +52,8 @@ def _graduate(
     usual = Dimension.objects.filter(soas__token=dim).values_list("is_isa", flat=True).first()
     relation = is_isa if is_isa is not None else usual is not False
     fact = Triple(parse_concept(concept), parse_concept(value), dim, relation)
-    (outcome,) = settle([Assertion(fact, actor.attribute(memory.text))])
-    if outcome.status in STANDING:
+    (outcome,) = place_statements([Assertion(fact, actor.attribute(memory.text))])
+    if outcome.status in CURRENT:
         store.supersede(memory, None, change_by(actor, f"It is a fact now: {outcome.fact}."))
         settle_memories([memory.pk])
     return Graduated(memory, outcome)

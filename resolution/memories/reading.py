@@ -5,16 +5,15 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 from django.conf import settings
 from django.db import Error, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from memory.channels import Channel
 from memory.db.connections import first_line, raise_if_away
-from memory.db.leases import IS_DUE, RETRY_AFTER, claim_statement
+from memory.db.leases import IS_DUE, claim_statement, give_back, give_back_failed
 from memory.db.transactions import in_transaction, run_transaction
 from memory.llm.errors import LlmError
 from memory.memories.explicit import categorise, read_memories
@@ -126,8 +125,7 @@ def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:
     """Take in the remarks. Raises LeaseLost if the episode was claimed again or forgotten meanwhile, which rolls
     everything back."""
     outcomes = take_in(remarks, is_metered=True)
-    held = _is_held(row).update(read_at=Now(), claimed_until=None)
-    if not held:
+    if not give_back(row, read_at=Now()):
         raise LeaseLost
     return Counter(str(outcome.status) for outcome in outcomes)
 
@@ -141,14 +139,4 @@ def _put_off(row: Episode, error: Exception) -> None:
     # Log tracebacks of our own mistakes only: those of Postgres would quote what people said.
     is_ours = not isinstance(error, Error)
     logger.warning("episode.unread", exc_info=is_ours, extra={"episode": row.pk, "error": first_line(error)})
-    is_last = row.attempts >= len(RETRY_AFTER)
-    _is_held(row).update(
-        attempts=F("attempts") + 1,
-        read_at=Now() if is_last else None,
-        next_attempt_at=Now() + (timedelta(0) if is_last else RETRY_AFTER[row.attempts]),
-        claimed_until=None,
-    )
-
-
-def _is_held(row: Episode) -> QuerySet[Episode]:
-    return Episode.objects.filter(pk=row.pk, read_at=None, claimed_until=row.claimed_until)
+    give_back_failed(row, after_last={"read_at": Now()})

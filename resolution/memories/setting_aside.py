@@ -3,7 +3,6 @@ after a while."""
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -30,8 +29,7 @@ from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, Mem
 from memory.models.messages import CONVERSATION_BYTES
 from memory.types import Triple
 from resolution.conflicts.memories import settle_memories
-from resolution.intake.assertions import settle
-from resolution.intake.settlement import Outcome
+from resolution.intake.place import Outcome, place_statements
 from resolution.models import Claim
 
 logger = logging.getLogger(__name__)
@@ -41,7 +39,6 @@ TOOK_PLACE: Final = (Observation.Outcome.INSERTED, Observation.Outcome.SUPERSEDE
 TAKEN_BACK: Final = (
     *TOOK_PLACE, Observation.Outcome.CONFIRMED, Observation.Outcome.CANDIDATE, Observation.Outcome.CONFLICT,
 )  # fmt: skip
-ON_PURPOSE: Final = Channel.GUTASK  # takes back what its own speaker stated; about anything else people decide
 KEPT: Final = timedelta(days=30)  # before what was set aside is deleted
 ASKED: Final = "Its speaker asked to forget it."
 EDITED: Final = "Its speaker has edited the message."
@@ -76,8 +73,8 @@ def _settle(row: ForgetRequest) -> list[int]:
     meant = _list_meant(stated.order_by("-said_at"), topic)
     retired = [key for said in meant if (key := _take_back(said, is_edit=is_edit)) is not None]
     for edge in _find_edges(topic) if topic is not None and not row.person else ():
-        said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", ON_PURPOSE, NOBODY)
-        if (key := _retract(_triple_of(edge), said_by, edge)) is not None:
+        said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", Channel.USER, NOBODY)
+        if (key := _retract(_triple_of(edge), said_by)) is not None:
             retired.append(key)
     for said in () if is_edit else stated:
         Claim.objects.filter(agent=said.agent, evidence=said.evidence).update(evidence="")
@@ -109,10 +106,10 @@ def _take_back(said: Observation, *, is_edit: bool) -> int | None:
         return None
     by = Attribution(
         said.agent, Source.INFERRED, said.confidence, timezone.now(), EDITED if is_edit else ASKED, said.role,
-        bytes(said.digest)[:CONVERSATION_BYTES], said.channel if is_edit else ON_PURPOSE,
+        bytes(said.digest)[:CONVERSATION_BYTES], said.channel if is_edit else Channel.USER,
         (said.for_speaker, said.for_person),
     )  # fmt: skip
-    retired = _retract(triple, by, edge)
+    retired = _retract(triple, by)
     if is_edit and retired is not None and said.outcome == Observation.Outcome.SUPERSEDED:
         run_transaction(partial(_put_back_superseded, said, by))
     return retired
@@ -133,12 +130,15 @@ def take_back_statement(said: Observation) -> bool:
     return _take_back(said, is_edit=True) is not None
 
 
-def _retract(triple: Triple, by: Attribution, edge: Edge | None) -> int | None:
-    """Retract the fact, or let people decide. Returns the row of the history if it was retired."""
-    if edge is not None and edge.is_corroborated:
-        # Only its own speaker may retire a fact, and it has several: people decide.
-        by = replace(by, agent=f"{by.agent} and others"[:120], holder=NOBODY)
-    outcome: Outcome = run_transaction(partial(settle, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
+def _retract(triple: Triple, by: Attribution) -> int | None:
+    """Retract the fact; if others support it, people decide, and its speaker no longer supports it. Returns the row of
+    the history if it was retired."""
+    outcome: Outcome = run_transaction(partial(place_statements, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
+    if outcome.status == "conflict":
+        facts = Edge.objects.filter(
+            concept__token=triple.concept, dim__token=triple.dimension, parent__token=triple.parent
+        )
+        store.select_support(facts).filter(agent=by.supporter.agent, person=by.supporter.person).delete()
     if outcome.status != "retired":
         return None
     gone = EdgeHistory.objects.filter(

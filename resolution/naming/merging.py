@@ -20,11 +20,12 @@ from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.fact_syntax import find_mistake, find_name_mistake
-from memory.graph.judging import PLAIN, Manner
+from memory.graph.judging import PLAIN, Effect, Manner
 from memory.graph.placement import Imported
-from memory.graph.snapshots import take_snapshot
+from memory.graph.slots import with_splits
+from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import Assertion, Attribution
-from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source
+from memory.models import Alias, Dimension, Edge, Evidence, Soas, Source, Support
 from memory.types import SEED_DIMENSIONS, Slot, Triple
 from resolution.actors import Actor
 from resolution.conflicts import rulings
@@ -32,7 +33,7 @@ from resolution.conflicts.change_log import find_changed_slots, recording
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, rename_word
-from resolution.intake.settlement import Outcome, Settlement
+from resolution.intake.place import Outcome, Placing
 from resolution.models import Claim, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)
@@ -211,21 +212,10 @@ def _move_dimension(source: Soas, target: Soas) -> None:
     store.ensure_dimension(target.pk, is_isa=old.is_isa, question=old.question)
     if new is None:
         Dimension.objects.filter(pk=target.pk).update(on_collision=old.on_collision, split_from=old.split_from_id)
-    elif source.pk in _find_origins(target.pk):  # the target was split from it, directly or not, and takes its place
+    elif target.pk in {row.pk for row in with_splits([source.pk])}:  # it takes the place of what it was split from
         Dimension.objects.filter(pk=target.pk).update(split_from=old.split_from_id)
     Dimension.objects.filter(split_from=old).update(split_from=target.pk)
     old.delete()
-
-
-def _find_origins(dim_id: int) -> set[int]:
-    split_from: dict[int, int] = dict(
-        Dimension.objects.exclude(split_from=None).values_list("pk", "split_from")  # type: ignore[arg-type]  # not None
-    )
-    found: set[int] = set()
-    while dim_id in split_from and dim_id not in found:
-        found.add(dim_id)
-        dim_id = split_from[dim_id]
-    return found | {dim_id}
 
 
 def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Attribution) -> list[Moved]:
@@ -234,30 +224,35 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     was, claimed = [edge.fact for edge in edges], [claim.fact for claim in claims]
     triples = [rename(triple, new) for triple in (*was, *claimed)]
     possible = {triple for triple in triples if not find_mistake(triple)}
-    settlement, book = Settlement(possible), CandidateBook(possible)
+    placing, book = Placing(possible), CandidateBook(possible)
 
     def settle(triple: Triple, said: Attribution, imported: Imported | None = None, manner: Manner = PLAIN) -> Outcome:
         if triple not in possible:
-            return Outcome("invalid", triple, reason=find_mistake(triple))
-        outcome = settlement.settle(Assertion(triple, said, manner), imported)
+            return Outcome(Effect.INVALID, triple, reason=find_mistake(triple))
+        outcome = placing.place(Assertion(triple, said, manner), imported)
         if outcome.status == "candidate":
             book.note(Assertion(triple, said), "another fact stands")
         elif outcome.status not in ("invalid", "outdated", "decided", "needless", "retired") and manner is PLAIN:
             book.settle(Assertion(triple, by))
         return outcome
 
+    support: dict[int, list[Support]] = {edge.pk: [] for edge in edges}
+    for row in store.select_support(edges):
+        support[row.object_id].append(row)
     moved = []
     for edge, old, triple in zip(edges, was, triples, strict=False):
         said = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at, channel=edge.channel)
-        imported = Imported(by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge))
+        imported = Imported(
+            by, edge.last_confirmed, edge.is_corroborated, "queue", take_snapshot(edge), support[edge.pk]
+        )
         moved.append(Moved(old, settle(triple, said, imported)))
     for claim, old, triple in zip(claims, claimed, triples[len(edges) :], strict=True):
         manner = Manner(SpeechAct.RETRACTS) if claim.is_retraction else PLAIN
         moved.append(Moved(old, settle(triple, claim.attribution, manner=manner), is_claim=True))
-    settlement.write()
+    placing.write()
     book.write()
     store.write_history(
-        store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge), after=None)
+        store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge, KEYED_FIELDS), after=None)
         for edge, one in zip(edges, moved, strict=False)
         if one.outcome.status != "inserted"
     )

@@ -1,38 +1,56 @@
-"""Settles statements, including those that name a concept: ``kvasir, also known as kv``, ``skadi was renamed to
-runar``. A name changes everything that is said under it, so it must be vouched for as a correction of all these facts
-must be."""
+"""Gives concepts other names, for operators, agents and statements: ``kvasir, also known as kv``, ``skadi was renamed
+to runar``. A name that changes facts must be vouched for as a correction of all of them must be."""
 
+import logging
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
+from django.db import transaction
 from django.db.models import Q
 
-from memory.channels import Channel, is_weaker
-from memory.db.transactions import in_transaction
+from memory.channels import Channel, is_weaker, may_change
+from memory.db.transactions import GraphChanged, in_transaction
 from memory.english.doubt import SpeechAct
+from memory.english.name_shapes import find_doubt
+from memory.graph import store
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import find_name_mistake
-from memory.graph.store import Assertion
-from memory.models import Edge
+from memory.graph.judging import Effect
+from memory.graph.store import Assertion, Attribution
+from memory.models import Alias, Edge, Soas
+from memory.types import TYPE, Triple
 from resolution.actors import Actor
-from resolution.errors import DecisionError
-from resolution.intake import assertions
-from resolution.intake.assertions import Outcome
+from resolution.conflicts.queue import OPEN
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook
+from resolution.intake.place import Outcome, place_statements, vouch, wait
 from resolution.intake.quotas import Quotas
-from resolution.models import Candidate
-from resolution.naming import aliases, merging
+from resolution.models import Candidate, Claim
+from resolution.naming import merging
 
-TWO_NAMES: Final = "two names"  # the reason of such candidates
+logger = logging.getLogger(__name__)
+
+TWO_NAMES: Final = "two names"  # the reason of candidates that an operator may make names
 RENAMED_MAX: Final = 100  # facts that an agent's renaming may change
 
 
-def settle(statements: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
-    """Settle the statements like resolution.intake.assertions.settle. A statement of a name must come alone."""
+class NamedConcept(NamedTuple):
+    """The result of naming a concept: the alias is new, was known, or led to another concept."""
+
+    status: Effect
+    alias: Alias
+
+
+# --- statements ---
+
+
+def place_or_name(statements: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
+    """Place the statements (resolution.intake.place). A statement of a name must come alone."""
     if not any(one.triple.is_naming for one in statements):
-        return assertions.settle(statements, is_metered=is_metered)
+        return place_statements(statements, is_metered=is_metered)
     [statement] = statements
-    return [_settle_name(statement)]
+    return [_name(statement)]
 
 
 @in_transaction
@@ -40,51 +58,52 @@ def promote(candidate_id: int, actor: Actor) -> Outcome | None:
     """State the candidate as the actor's own. Returns None if it is no longer open."""
     waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
     row = waiting.first()
-    return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
+    return place_or_name([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
 
 
-def _settle_name(statement: Assertion) -> Outcome:
+def _name(statement: Assertion) -> Outcome:
     triple, said = statement.triple, statement.attribution
     if mistake := find_name_mistake(triple.concept) or find_name_mistake(triple.parent):
-        return Outcome("invalid", triple, reason=mistake)
+        return Outcome(Effect.INVALID, triple, reason=mistake)
     book, quotas = CandidateBook([triple]), Quotas({})
     quotas.read([statement])
-    vouched = assertions.vouch(book, statement)
-    if vouched is None:
-        outcome = assertions.wait(book, quotas, statement)
+    if (vouched := vouch(book, statement)) is None:
+        outcome = wait(book, quotas, statement)
     else:
         try:
-            outcome = _give_name(vouched)
+            outcome = Outcome(_name_or_merge(vouched), triple)
             book.settle(vouched)
         except DecisionError as error:
             if said.channel == Channel.OPERATOR:
-                return Outcome("invalid", triple, reason=str(error))
-            outcome = assertions.wait(book, quotas, vouched, TWO_NAMES, reason=str(error))
+                return Outcome(Effect.INVALID, triple, reason=str(error))
+            outcome = wait(book, quotas, vouched, TWO_NAMES, reason=str(error))
     book.write()
     quotas.write()
     return outcome
 
 
-def _give_name(statement: Assertion) -> Outcome:
-    """Name or merge the concepts. Raises DecisionError, and then changes nothing."""
+def _name_or_merge(statement: Assertion) -> Effect:
+    """Name the concept or, if both names have facts, merge the two. Raises DecisionError, and then changes nothing."""
     triple, said = statement.triple, statement.attribution
     names = find_concepts([triple.concept, triple.parent])
     other, own = (names.get(word, word) for word in (triple.concept, triple.parent))
     if other == own:
-        return Outcome("confirmed", triple)
+        return Effect.CONFIRMED
     facts, facts_of_own = _find_facts(other), _find_facts(own)
-    if said.channel != Channel.OPERATOR:
-        _refuse_stronger([*facts, *facts_of_own], said.channel)
-        if facts and facts_of_own:
-            raise DecisionError(f"There are facts about {other} and about {own}: an operator can merge them.")
-        if facts and statement.manner.kind is not SpeechAct.CHANGES:
-            other, own, facts = own, other, []
+    if (
+        facts
+        and not facts_of_own
+        and statement.manner.kind is not SpeechAct.CHANGES
+        and said.channel != Channel.OPERATOR
+    ):
+        other, own, facts, facts_of_own = own, other, facts_of_own, facts
     if not facts:
-        return Outcome(aliases.name_concept(other, own, said).status, triple)
-    if said.channel != Channel.OPERATOR:
-        aliases.refuse_doubtful(own, other, said)
+        _refuse_weaker(facts_of_own, said, is_changing=False)
+        return name_concept(other, own, said).status
+    _refuse_weaker([*facts, *facts_of_own], said, is_changing=True)
+    _refuse_doubtful(own, other, said)
     merging.merge(other, own, Actor(said.agent, said.source), said.evidence)
-    return Outcome("superseded", triple)
+    return Effect.SUPERSEDED
 
 
 def _find_facts(word: str) -> list[Edge]:
@@ -93,6 +112,102 @@ def _find_facts(word: str) -> list[Edge]:
     return list(facts[: RENAMED_MAX + 1])
 
 
-def _refuse_stronger(facts: Sequence[Edge], channel: Channel | str) -> None:
-    if len(facts) > RENAMED_MAX or any(fact.is_root or is_weaker(channel, fact.channel) for fact in facts):
-        raise DecisionError("It changes what was stated on purpose, or a lot: an operator can give it that name.")
+def _refuse_weaker(facts: Sequence[Edge], said: Attribution, *, is_changing: bool) -> None:
+    """Raise DecisionError unless the speaker could correct all these facts; if the name changes none, their channel
+    must not be weaker."""
+    if said.channel == Channel.OPERATOR:
+        return
+    supporters: dict[int, set[object]] = {fact.pk: set() for fact in facts}
+    for row in store.select_support(facts) if is_changing else ():
+        supporters[row.object_id].add(row.supporter)
+    may_name = (
+        may_change(said.channel, fact.channel, is_sole=supporters[fact.pk] == {said.supporter})
+        if is_changing
+        else not is_weaker(said.channel, fact.channel)
+        for fact in facts
+    )
+    if len(facts) > RENAMED_MAX or any(fact.is_root for fact in facts) or not all(may_name):
+        raise DecisionError("It changes what others have stated, or a lot: an operator can give it that name.")
+
+
+# --- names ---
+
+
+@in_transaction
+def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
+    """Make a name without facts an alias of the concept. Raises DecisionError."""
+    for name in (alias, concept):
+        if mistake := find_name_mistake(name):
+            raise InvalidDecision(f"{mistake}.")
+    concept = find_concepts([concept]).get(concept, concept)
+    if alias == concept:
+        raise InvalidDecision(f"{alias} is the concept's own name.")
+    # Lock in one order: of two transactions that name the same concepts, the second waits and sees the first's result.
+    # Lock before ``ensure_tokens``, which takes shared locks: two holders of a shared lock would deadlock on upgrade.
+    locked = Soas.objects.select_for_update(of=("self",)).order_by("pk").filter(token__in=[alias, concept])
+    list(locked)
+    store.ensure_tokens([alias, concept])
+    words = {word.token: word for word in locked.all()}
+    if find_concepts([concept]):
+        raise GraphChanged
+    current = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
+    known, status = current.filter(soas=words[alias]).first(), Effect.INSERTED
+    if known is not None and known.concept_id == words[concept].pk:
+        status = Effect.CONFIRMED
+        if is_weaker(known.channel, said.channel):
+            known.channel, known.agent = said.channel, said.agent
+            known.save(update_fields=["channel", "agent"])
+    else:
+        for other in filter(None, (known, *current.filter(concept=words[alias]))):
+            _refuse_stronger(other, said)
+        _refuse_doubtful(alias, concept, said)
+        _refuse_used(words[alias])
+        if known is not None:
+            status = Effect.SUPERSEDED
+            known.delete()
+        merging.make_alias(words[alias], words[concept], said)
+    told = {"concept": words[concept].pk, "status": status}
+    transaction.on_commit(partial(logger.info, "alias.named", extra=told))
+    return NamedConcept(status, current.get(pk=words[alias].pk))
+
+
+@in_transaction
+def drop_alias(alias: str, said: Attribution) -> Alias:
+    """Remove the alias: the name becomes a word of its own again. Raises DecisionError."""
+    row = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
+    found = row.filter(soas__token=alias).first()
+    if found is None:
+        raise UnknownId(f"{alias} is no alias.")
+    _refuse_stronger(found, said)
+    Alias.objects.filter(pk=found.pk).delete()
+    return found
+
+
+def _refuse_stronger(row: Alias, said: Attribution) -> None:
+    if is_weaker(said.channel, row.channel):
+        raise DecisionError(f"{row.soas} is an alias of {row.concept}, says {row.agent}: an operator can change that.")
+
+
+def _refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
+    """Raise DecisionError if only an operator may give the concept this name, or if the agent is over its quota. Counts
+    the alias as a fact in the quotas."""
+    if said.channel == Channel.OPERATOR:
+        return
+    if Soas.objects.filter(token=alias, is_common=True).exists():
+        raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
+    if (doubt := find_doubt(concept, alias, TYPE, said.evidence)) is not None:
+        raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
+    counted = Assertion(Triple(concept, alias, TYPE, True), said)
+    quotas = Quotas({})
+    quotas.read([counted])
+    if (excess := quotas.find_excess(counted)) is not None:
+        raise DecisionError(str(excess))
+    quotas.count("facts", said)
+    quotas.write()
+
+
+def _refuse_used(word: Soas) -> None:
+    facts = Edge.objects.filter(Q(concept=word) | Q(parent=word) | Q(dim=word))
+    disputed = Claim.objects.filter(Q(concept=word) | Q(dim=word) | Q(incoming_parent=word), status__in=OPEN)
+    if facts.exists() or disputed.exists():
+        raise DecisionError(f"There are facts about {word}, or with it: an operator can merge the two.")

@@ -2,20 +2,19 @@
 for it, and pages only ask for what the account may view."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, Final, NamedTuple, TypeVar
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, IntegerField, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from memory.english.tokenizer import tokenise
-from memory.graph.store import IMPORTED
-from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
+from memory.graph.store import IMPORTED, select_support
+from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas, Support
 from memory.types import Place
 from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict, ConflictMember
@@ -28,7 +27,7 @@ NAMES_MAX: Final = 50
 HISTORY_MAX: Final = 15
 CONFLICTS_MAX: Final = 10
 SENTENCES_MAX: Final = 5
-VOICES_MAX: Final = 20
+SUPPORTERS_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
 MEMORIES_MAX: Final = 8
 MEMORIES_READ: Final = 200  # matching by stem: "university" also finds "universal", which is filtered out afterwards
@@ -65,15 +64,6 @@ class KnownFact(NamedTuple):
     sureness: str
     conflict_id: int | None
     is_imported: bool
-
-
-class Voice(NamedTuple):
-    """A speaker who stated a fact, how often that was recorded, and when last."""
-
-    agent: str
-    role: str
-    times: int
-    last: datetime
 
 
 class Portrait:
@@ -156,11 +146,8 @@ class Sheet:
         self._slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
 
     @cached_property
-    def voices(self) -> list[Voice]:
-        parent_id = self.known.edge.parent_id
-        said = EdgeHistory.objects.filter(**self._slot, action__in=STATING, after__parent_id=parent_id)
-        counted = said.values_list("actor", "role").annotate(times=Count("pk"), last=Max("at")).order_by("-last")
-        return [Voice(*row) for row in counted[:VOICES_MAX]]
+    def supporters(self) -> list[Support]:
+        return list(select_support([self.known.edge]).order_by("-said_at")[:SUPPORTERS_MAX])
 
     @cached_property
     def origins(self) -> list[Origin]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.attribution.client_names import choose_remembered
 from memory.db.connections import chunks
 from memory.graph import store
-from memory.graph.judging import Ruling
+from memory.graph.judging import Effect, Ruling
 from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
@@ -111,7 +111,7 @@ class GraphImport:
             outcome = self._judge(placement, is_decided=ruling is not None)
             self._report.add_fact(number, line.triple, line.confidence, outcome, existing)
             if outcome in ("different", "ring"):
-                against = Placement("conflict", ids, existing) if existing is not None else placement
+                against = Placement(Effect.CONFLICT, ids, existing) if existing is not None else placement
                 claims.add(against, said, is_isa=line.is_isa)
             elif outcome in ("new", "taken"):
                 placed.add(ids)

@@ -18,6 +18,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "dimension": {"id": A, "is_isa": True},
     "urd": {"id": A, "parent_id": B, "dim_id": D, "is_isa": True, "confidence": 1.0, "source": "gutask"},
     "alias": {"id": C, "concept_id": B, "channel": "gutask", "agent": "dobby"},
+    "support": {"kind": "edge", "object_id": 1, "agent": "dobby", "channel": "user", "said_at": "2026-11-01"},
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
     "extraction_mark": {"agent": "dobby", "episode": 1},
     "models": {"provider": "claude", "model_name": "m"},
@@ -191,6 +192,9 @@ BAD_ROWS = [
         statement=f"UPDATE urd SET parent_id = {C}",
     ),
     BadRow("observation_says_is_known", "observation", {"says": "sings"}),
+    BadRow("support_kind_is_known", "support", {"kind": "rumour"}),
+    BadRow("support_channel_is_known", "support", {"channel": "hearsay"}),
+    BadRow("support_counts_once", "support", {"channel": "gutask"}, beside={}),
     BadRow("edge_history_action_is_known", "edge_history", {"action": "lost"}),
     BadRow("edge_history_channel_is_known", "edge_history", {"channel": "hearsay"}),
     *(

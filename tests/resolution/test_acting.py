@@ -51,10 +51,10 @@ def operator_says(text: str) -> None:
 
 
 @pytest.mark.parametrize("says", ["changes", "corrects"])
-def test_a_users_correction_replaces_what_a_user_said(says: str) -> None:
+def test_a_users_correction_replaces_what_they_said(says: str) -> None:
     hear("skadi isa printer type")
 
-    assert hear("skadi isa plotter type", says, 2, agent="winky") == "superseded"
+    assert hear("skadi isa plotter type", says, 2) == "superseded"
 
     assert facts() == {"skadi isa plotter type"}
     assert history() == ["insert", "supersede"]
@@ -90,8 +90,8 @@ def test_after_a_decomposition_it_finds_the_dimension() -> None:
     assert hear("skadi isa scanner type", "changes", agent="hagrid") == "candidate"  # of which, nobody knows
     assert hear("skadi isa scanner type", "changes") == "superseded"  # of what dobby has said
     assert facts() == {"skadi isa scanner make", "skadi isa device role"}
-    assert hear("skadi isa device type", "retracts", agent="hagrid") == "retired"
-    assert hear("skadi isa copier type", "changes", agent="hagrid") == "superseded"
+    assert hear("skadi isa device type", "retracts", agent="winky") == "retired"
+    assert hear("skadi isa copier type", "changes") == "superseded"
     assert facts() == {"skadi isa copier make"}
 
 
@@ -99,10 +99,10 @@ def test_after_a_relocation_it_finds_the_dimension() -> None:
     claim = dispute("skadi isa printer type", "skadi isa oslo type")
     relocate(claim.pk, OPERATOR, "", dimension="site")
 
-    assert hear("skadi isa bergen type", "changes", instead_of="oslo") == "superseded"
+    assert hear("skadi isa bergen type", "changes", instead_of="oslo", agent="winky") == "superseded"
     assert facts() == {"skadi isa printer type", "skadi isa bergen site"}
 
-    assert hear("skadi isa bergen type", "retracts") == "retired"
+    assert hear("skadi isa bergen type", "retracts", agent="winky") == "retired"
     assert facts() == {"skadi isa printer type"}
 
 

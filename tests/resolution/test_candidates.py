@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.channels import Channel
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source, Support
 from resolution.actors import Actor
 from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
@@ -306,6 +306,14 @@ class TestUnsure:
         assert self.waiting() == {self.DOBBY: ["repo"]}
         assert facts() == set()
         assert Soas.objects.get(token="gnommoweb").novelty == 1
+
+    def test_those_who_said_it_for_themselves_support_what_is_shared_then(self) -> None:
+        first, second = ("webui", "u-17"), ("webui", "u-23")
+        self.mumble(holder=first)
+
+        assert self.mumble(holder=second, paragraph="two") == "inserted"
+
+        assert {str(row) for row in Support.objects.all()} == {"webui (u-17)", "webui (u-23)"}
 
     def test_the_same_paste_again_is_no_second_voice(self) -> None:
         assert {self.mumble(), self.mumble(conversation=THERE), self.mumble(holder=self.WINKY)} == {"candidate"}

@@ -1,4 +1,4 @@
-"""The rules of placing beyond the plain slot: voices, the newer wins, lineage, and what was decided before."""
+"""The rules of placing beyond the plain slot: supporters, the newer wins, lineage, and what was decided before."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from memory.english.doubt import SpeechAct
 from memory.graph import store
+from memory.memories.forgetting import ForgetScope
+from memory.memories.forgetting import forget as forget_rows
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
+from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
-from tests.arrange import say
+from tests.arrange import forget, say
 
 pytestmark = pytest.mark.django_db
 
@@ -37,21 +41,20 @@ def decide(text: str, *agents: str, **fields: Any) -> DecidedTriple:
     return DecidedTriple.objects.create(**(keys | usual | fields), agents=list(agents))
 
 
-class TestVoices:
-    def test_the_same_agent_in_another_role_is_another_voice(self) -> None:
+class TestSupporters:
+    def test_the_same_agent_in_another_role_is_no_other_supporter(self) -> None:
         say("gnommoweb isa repo type", confidence=0.7, role="user")
 
         say("gnommoweb isa repo type", confidence=0.8, role="system", channel="user")
         say("gnommoweb isa repo type", confidence=0.7, role="user")
 
-        assert edge().confidence == 0.8
+        assert edge().confidence == 0.7
         assert list(EdgeHistory.objects.order_by("pk").values_list("action", "role")) == [
             ("insert", "user"),
             ("confirm", "system"),
-            ("confirm", "user"),
         ]
 
-    def test_only_another_voice_corroborates_a_fact(self) -> None:
+    def test_only_another_supporter_corroborates_a_fact(self) -> None:
         say("gnommoweb isa repo type", "dobby@10.0.0.7", role="user")
 
         say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system", channel="user")
@@ -70,7 +73,7 @@ class TestVoices:
 
         assert (edge().said_at, edge().last_confirmed) == (NOW + HOUR, NOW + HOUR)
 
-    def test_who_placed_an_edge_that_has_no_history_is_not_another_voice(self) -> None:
+    def test_who_placed_an_edge_that_has_no_supporters_is_not_another_one(self) -> None:
         ids = store.ensure_tokens(["gnommoweb", "repo"])
         dim = dimension("type")
         Edge.objects.create(
@@ -84,7 +87,7 @@ class TestVoices:
         say("gnommoweb isa repo type", "winky")
         assert (edge().confidence, edge().is_corroborated) == (0.8, True)
 
-    def test_strangers_of_one_address_are_one_voice(self) -> None:
+    def test_strangers_of_one_address_are_one_supporter(self) -> None:
         say("gnommoweb isa repo type", "zero@10.0.0.7", confidence=0.7)
         for name in ("one", "two", "anonymous"):
             say("gnommoweb isa repo type", f"{name}@10.0.0.7", confidence=0.8)
@@ -93,6 +96,89 @@ class TestVoices:
         say("gnommoweb isa repo type", "zero@10.0.0.8", confidence=0.7)
 
         assert edge().confidence == pytest.approx(0.715)
+
+
+def supporters(text: str) -> set[str]:
+    return {str(row) for row in store.select_support([edge(*text.split())])}
+
+
+class TestCorrections:
+    """What a correction, a refinement and a retraction of another's fact do."""
+
+    FACT = "gnommoweb isa repo type"
+    WAYS = (
+        ("gnommoweb isa plotter type", SpeechAct.CORRECTS, "superseded", "conflict"),
+        ("gnommoweb isa plotter type", SpeechAct.CHANGES, "superseded", "conflict"),
+        ("gnommoweb isa git_repo type", SpeechAct.STATES, "superseded", "candidate"),
+        (FACT, SpeechAct.RETRACTS, "retired", "conflict"),
+    )
+
+    @pytest.mark.parametrize(("text", "kind", "at_once", "otherwise"), WAYS)
+    def test_they_take_effect_at_once_where_their_speaker_is_the_only_supporter(
+        self, text: str, kind: SpeechAct, at_once: str, otherwise: str
+    ) -> None:
+        say(self.FACT, "dobby", source=Source.GUTASK, role="")
+        say(self.FACT, "dobby")
+
+        assert forget(text, "dobby", kind).status == at_once
+
+    @pytest.mark.parametrize(("text", "kind", "at_once", "otherwise"), WAYS)
+    @pytest.mark.parametrize("speaker", ["dobby", "winky", "hermione"])
+    def test_otherwise_people_decide_or_it_waits(
+        self, speaker: str, text: str, kind: SpeechAct, at_once: str, otherwise: str
+    ) -> None:
+        say(self.FACT, "dobby")
+        say(self.FACT, "winky")
+
+        assert forget(text, speaker, kind).status == otherwise
+        assert edge().parent.token == "repo"
+        is_retraction = kind is SpeechAct.RETRACTS
+        assert Claim.objects.filter(collision_type="retraction").exists() == is_retraction
+
+    @pytest.mark.parametrize(("text", "kind", "at_once", "otherwise"), WAYS)
+    @pytest.mark.parametrize("more", [{"source": Source.GUTASK}, {"source": Source.OPERATOR}])
+    def test_a_stronger_channel_takes_effect_at_once(
+        self, more: dict[str, Any], text: str, kind: SpeechAct, at_once: str, otherwise: str
+    ) -> None:
+        say(self.FACT, "dobby")
+        say(self.FACT, "winky")
+
+        assert forget(text, "hermione", kind, role="", **more).status == at_once
+
+    def test_persons_behind_one_agent_are_several_supporters(self) -> None:
+        say(self.FACT, "webui", holder=("webui", "u-17"))
+        assert edge().confidence == 0.8
+
+        say(self.FACT, "webui", holder=("webui", "u-23"))
+
+        assert edge().confidence == pytest.approx(0.81)
+        assert supporters("gnommoweb type") == {"webui (u-17)", "webui (u-23)"}
+        assert forget(self.FACT, "webui", holder=("webui", "u-17")).status == "conflict"
+
+    def test_an_agent_with_and_without_a_person_raises_nothing(self) -> None:
+        say(self.FACT, "webui", holder=("webui", "u-17"))
+
+        say(self.FACT, "webui")
+
+        assert (edge().confidence, edge().is_corroborated) == (0.8, False)
+
+    def test_a_fact_that_returns_has_its_supporters(self) -> None:
+        say(self.FACT, "dobby")
+        say(self.FACT, "winky")
+        row = retirement.retire_one(edge(), actor="hermione", reason="")
+        assert row is not None
+
+        retirement.put_back(row.pk, actor="hermione")
+
+        assert supporters("gnommoweb type") == {"dobby", "winky"}
+
+    def test_whoever_is_forgotten_supports_nothing(self) -> None:
+        say(self.FACT, "webui", holder=("webui", "u-17"))
+        say(self.FACT, "winky")
+
+        forget_rows(ForgetScope(agent="webui", person="u-17"))
+
+        assert supporters("gnommoweb type") == {"winky"}
 
 
 class TestTheNewerWins:
@@ -225,7 +311,7 @@ class TestLineage:
         assert say("gnommoweb isa repo type").status == "confirmed"
         assert not Claim.objects.exists()
 
-    def test_a_voice_that_said_it_before_the_split_raises_nothing_after_it(self) -> None:
+    def test_a_supporter_of_a_fact_that_has_moved_since_raises_nothing(self) -> None:
         say("gnommoweb isa repo type", "dobby")
         store.move(
             edge(), Dimension.objects.get(soas__token="role").pk, Actor("operator", Source.OPERATOR).attribute("")

@@ -326,8 +326,10 @@ def test_a_broker_that_is_away_is_no_error(caplog: pytest.LogCaptureFixture) -> 
 def test_batches_are_of_one_size_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observations, "BATCH", 2)
     sizes = []
-    settle = observations.settle
-    monkeypatch.setattr(observations, "settle", lambda said, **how: sizes.append(len(said)) or settle(said, **how))  # type: ignore[func-returns-value]
+    place = observations.place_or_name
+    monkeypatch.setattr(
+        observations, "place_or_name", lambda said, **how: sizes.append(len(said)) or place(said, **how)
+    )  # type: ignore[func-returns-value]
     for number in range(5):
         observe(f"thing{number} isa kind type")
 

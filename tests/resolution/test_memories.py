@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory.channels import Channel
+from memory.db.leases import RETRY_AFTER
 from memory.english.stems import words_of
 from memory.memories import store
 from memory.memories.scope import Scope, Speaker
@@ -522,7 +523,7 @@ def test_an_episode_that_cannot_be_read_comes_again_and_not_for_ever(monkeypatch
 
     monkeypatch.setattr(reading, "read_memories", fail)
     hear("I prefer tabs.")
-    for _ in range(len(reading.RETRY_AFTER) + 1):
+    for _ in range(len(RETRY_AFTER) + 1):
         assert reading.read_due() == 1
         assert reading.read_due() == 0 or Episode.objects.get().read_at is None
         Episode.objects.update(next_attempt_at=Now())

@@ -9,12 +9,12 @@ from memory.db.transactions import run_transaction
 from memory.english.doubt import SpeechAct
 from memory.graph.judging import Manner
 from memory.graph.store import Assertion, Attribution
-from memory.models import Alias, Edge, Soas, Source
+from memory.models import Alias, Edge, Soas, Source, Support
 from memory.types import NAMES, Triple
 from resolution.conflicts.undo import undo_run
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.models import Candidate, Run
-from resolution.naming.names import promote, settle
+from resolution.naming.names import place_or_name, promote
 from tests.arrange import OPERATOR, dump, facts, say
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def name(
     statement = Assertion(
         Triple(other, own, NAMES, False), Attribution("dobby", **said), Manner(kind, is_hedged=is_hedged)
     )
-    return run_transaction(lambda: settle([statement], is_metered=True))[0]
+    return run_transaction(lambda: place_or_name([statement], is_metered=True))[0]
 
 
 def names() -> list[str]:
@@ -65,11 +65,12 @@ def test_what_is_renamed_is_shown_by_its_new_name_and_the_run_can_be_undone() ->
 @pytest.mark.parametrize(
     "stated",
     [
-        [("skadi isa printer type", {}), ("runar isa plotter type", {})],
-        [("skadi isa printer type", {"source": Source.GUTASK, "role": ""})],
+        [("skadi isa printer type", {}), ("runar isa plotter type", {"agent": "winky"})],
+        [("skadi isa printer type", {}), ("skadi isa printer type", {"agent": "winky"})],
+        [("skadi isa printer type", {"source": Source.GUTASK, "role": "", "agent": "winky"})],
         [("kvasir isa relay skadi", {})],
     ],
-    ids=["facts of both", "stated on purpose", "a dimension"],
+    ids=["facts of both", "stated by others, too", "stated on purpose by another", "a dimension"],
 )
 def test_what_takes_more_waits_for_an_operator(stated: list[tuple[str, dict[str, Any]]]) -> None:
     for text, changes in stated:
@@ -86,6 +87,18 @@ def test_what_takes_more_waits_for_an_operator(stated: list[tuple[str, dict[str,
     assert (outcome.status, names()) == ("superseded", ["skadi = runar"])
     waiting.refresh_from_db()
     assert waiting.state == "promoted"
+
+
+@pytest.mark.parametrize("more", [{"agent": "dobby"}, {"agent": "winky", "channel": "assistant"}])
+def test_two_names_with_facts_are_merged_by_whoever_may_correct_all_of_these(more: dict[str, Any]) -> None:
+    say("skadi isa printer type")
+    Edge.objects.update(channel=more.get("channel", "user"))
+    Support.objects.update(agent=more["agent"])
+    say("runar ispart tyr runs-on")
+
+    assert name("skadi", "runar").status == "superseded"
+
+    assert facts() == {"runar isa printer type", "runar ispart tyr runs-on"}
 
 
 def test_a_belief_waits_and_a_word_of_the_dictionary_needs_an_operator() -> None:

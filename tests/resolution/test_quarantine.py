@@ -14,17 +14,16 @@ from memory.english.doubt import SpeechAct
 from memory.graph.store import Attribution
 from memory.memories import store
 from memory.memories.scope import Scope, Speaker
-from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source
+from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source, Support
 from memory.timing import undate
 from resolution.conflicts import members
 from resolution.conflicts.undo import undo_run
 from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
-from resolution.naming.aliases import name_concept
 from resolution.naming.merging import merge
-from resolution.quarantine.agents import quarantine
-from resolution.quarantine.suspects import find_suspects
+from resolution.naming.names import name_concept
+from resolution.quarantine import find_suspects, quarantine
 from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
 from tests.memory.memories.said import remembered
 
@@ -32,6 +31,7 @@ pytestmark = pytest.mark.django_db
 
 FACT = "gnommoweb isa repo type"
 BAD = "gnommoweb ispart evil runs-on"
+ON_PURPOSE: dict[str, Any] = {"source": Source.GUTASK, "role": ""}
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
 
 def test_what_it_has_corrected_is_as_it_was_before() -> None:
     say(FACT, "dobby")
-    assert forget("gnommoweb isa container type", "mallory", SpeechAct.CORRECTS).status == "superseded"
+    assert forget("gnommoweb isa container type", "mallory", SpeechAct.CORRECTS, **ON_PURPOSE).status == "superseded"
 
     expel()
 
@@ -81,7 +81,7 @@ def test_what_it_has_taken_back_returns_unless_others_have_changed_it_since() ->
     for text in (FACT, "kvasir isa relay type", "skadi isa printer type", "tyr isa host type"):
         say(text, "dobby")
     for text in (FACT, "kvasir isa relay type", "skadi isa printer type"):
-        assert forget(text, "mallory").status == "retired"
+        assert forget(text, "mallory", **ON_PURPOSE).status == "retired"
     forget("tyr isa host type", "dobby")
     say("kvasir isa daemon type", "mallory")  # in its place
     say("skadi isa plotter type", "winky")
@@ -166,13 +166,30 @@ def test_what_another_voice_has_said_too_stays_as_surely_as_that_voice(voice: di
     assert BAD in facts()
 
 
-def test_of_strangers_nobody_knows_who_is_who() -> None:
-    say(BAD, "anonymous@10.0.0.1")
-    say(BAD, "anonymous@10.0.0.2")
+def test_strangers_of_one_address_are_one_supporter() -> None:
+    say(BAD, "one@10.0.0.1")
+    say(BAD, "two@10.0.0.1")
+    say(FACT, "one@10.0.0.1")
+    say(FACT, "one@10.0.0.2")
 
-    expel("anonymous@10.0.0.1")
+    expel("one@10.0.0.1")
 
-    assert BAD not in facts()
+    assert facts() == {FACT}
+
+
+def test_a_fact_of_others_that_it_supported_stays_as_it_was() -> None:
+    say(FACT, "dobby", confidence=0.9)
+    say(FACT, "mallory", confidence=0.9, **ON_PURPOSE)
+    assert edge("type").channel == "gutask"
+    before = dump()
+
+    run = expel()
+
+    assert (edge("type").agent, edge("type").channel, edge("type").is_corroborated) == ("dobby", "user", False)
+    assert [str(row) for row in Support.objects.all()] == ["dobby"]
+    undo_run(run.pk, OPERATOR)
+    assert {str(row) for row in Support.objects.all()} == {"dobby", "mallory"}
+    assert dump() == before
 
 
 def test_what_a_person_decided_for_stays() -> None:
@@ -221,7 +238,7 @@ def test_its_conflicts_are_closed_and_a_rival_takes_the_room_it_leaves() -> None
 
 def test_only_what_it_said_first_since_then() -> None:
     say(FACT, "mallory", at=timezone.now())
-    Edge.objects.update(said_at=timezone.now() - timedelta(days=2))
+    Support.objects.update(said_at=timezone.now() - timedelta(days=2))
     old = find_suspects("mallory", timezone.now() - timedelta(days=1))
     assert old.facts == []
     say(BAD, "mallory")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memory.models import Agent, Dimension, Edge, Soas, Source
 from resolution.intake import quotas
-from resolution.intake.assertions import Outcome, settle
+from resolution.intake.place import Outcome, place_statements
 from resolution.models import AgentHour, Candidate, Claim
 from resolution.naming.names import promote
 from tests.arrange import OPERATOR, configure, facts, say
@@ -148,4 +148,4 @@ def test_many_statements_of_one_transaction_use_the_quota_up_together() -> None:
     settle_due()
 
     assert len(facts()) == 3
-    assert settle([]) == []
+    assert place_statements([]) == []

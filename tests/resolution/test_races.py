@@ -22,15 +22,14 @@ from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Sour
 from memory.running import bootstrap
 from resolution import observations
 from resolution.errors import InvalidDecision
-from resolution.intake import leases, quotas
-from resolution.intake.assertions import Outcome
-from resolution.models import AgentHour, Claim
-from resolution.models.quotas import hour_of
-from resolution.naming.aliases import name_concept
+from resolution.intake import leases
+from resolution.intake.place import Outcome
+from resolution.models import Claim
 from resolution.naming.merging import merge
+from resolution.naming.names import name_concept
 from resolution.observations import settle_due
 from tests.arrange import OPERATOR, configure, teach
-from tests.resolution.racers import ROUNDS, THREADS_MAX, Racers
+from tests.resolution.racers import ROUNDS, Racers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -128,21 +127,6 @@ def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm(rac
         assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "confirmed": 3}
         history = EdgeHistory.objects.filter(concept__token=f"thing{number}")
         assert Counter(history.values_list("action", flat=True)) == {"insert": 1, "confirm": 3}
-
-
-def test_what_is_stated_at_once_stays_within_the_quota_together(
-    racers: Racers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(quotas.PER_HOUR, quotas.GUTASK, 5)
-    hour = hour_of(timezone.now())
-    monkeypatch.setattr(quotas, "hour_of", lambda now: hour)  # the clock may strike while they race
-    for number in range(ROUNDS):
-        AgentHour.objects.all().delete()
-
-        outcomes = racers.at_once(*[stating(f"thing{number}x{i} isa kind type") for i in range(THREADS_MAX)])
-
-        assert Counter(outcome.status for outcome in outcomes) == {"inserted": 5, "over_quota": THREADS_MAX - 5}
-        assert AgentHour.objects.get().facts == 5
 
 
 def test_the_same_collision_met_at_once_is_queued_once(racers: Racers) -> None:

@@ -9,7 +9,7 @@ from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.types import Triple
 from resolution.intake import retirement
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.place import Outcome, assert_fact
 from resolution.models import DecidedTriple
 
 pytestmark = pytest.mark.django_db

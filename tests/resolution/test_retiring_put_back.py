@@ -10,7 +10,7 @@ from memory.models import Dimension, Edge, EdgeHistory, Source
 from memory.types import Triple
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
-from resolution.intake.assertions import Outcome, assert_fact
+from resolution.intake.place import Outcome, assert_fact
 from resolution.models import Claim, DecidedTriple
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_a_fact_that_is_put_back_is_as_it_was() -> None:
         "it was right",
         None,
     )
-    assert (history.before, history.after) == (None, row.before)
+    assert (history.before, {"edge_id": edge().pk, **history.after}) == (None, row.before)
 
 
 def test_the_decision_to_retire_is_forgotten_with_what_is_put_back() -> None:

@@ -343,7 +343,7 @@ def test_a_night_that_finds_another_run_in_progress_waits_for_its_end(another_pr
 # --- the upgrade from entries of beat for each job ---
 
 
-MIGRATION = import_module("resolution.migrations.0900_one_lock_for_nightly_jobs")
+MIGRATION = import_module("resolution.migrations.0012_one_lock_for_nightly_jobs")
 
 
 @pytest.mark.parametrize(

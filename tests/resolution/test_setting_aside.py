@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.attribution.forget_requests import Topic, TopicKind
 from memory.learning.setting_aside import make_order, run, set_aside
 from memory.memories.scope import Scope, Speaker
-from memory.models import EdgeHistory, Episode, ForgetRequest, ForgottenEpisode, Memory
+from memory.models import EdgeHistory, Episode, ForgetRequest, ForgottenEpisode, Memory, Support
 from resolution.memories.setting_aside import delete_old, settle_requests, undo
 from resolution.models import Conflict
 from tests.arrange import facts, say
@@ -45,6 +45,17 @@ def test_what_another_has_taught_stays_and_people_decide() -> None:
 
     assert any("zarnova" in fact for fact in facts())
     assert Conflict.objects.filter(status="open").count() == 1
+
+
+def test_whoever_asks_no_longer_supports_what_another_has_stated_too() -> None:
+    say("zarnova ispart brim-4 runs-on", agent="dobby")
+    say("zarnova ispart brim-4 runs-on", agent="winky")
+
+    ask_to_forget()
+
+    assert any("zarnova" in fact for fact in facts())
+    assert Conflict.objects.filter(status="open").count() == 1
+    assert [str(row) for row in Support.objects.all()] == ["winky"]
 
 
 def test_a_memory_is_withdrawn_and_restored() -> None:

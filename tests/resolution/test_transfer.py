@@ -14,7 +14,7 @@ from django.db import connection, connections
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memory.graph.snapshots import take_snapshot
+from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
@@ -22,8 +22,8 @@ from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
 from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
-from resolution.naming.aliases import name_concept
 from resolution.naming.merging import merge
+from resolution.naming.names import name_concept
 from resolution.transfer import Differences, ImportRefused, Report, graph_import
 from resolution.transfer.lines import FORMAT, VERSION, Mistake
 from tests.arrange import OPERATOR, dispute, dump, facts, say
@@ -331,7 +331,7 @@ class TestDifferences:
         assert not Claim.objects.exists()
 
     def test_take_the_place_and_the_old_fact_is_in_the_history(self) -> None:
-        was = take_snapshot(edge("gnommoweb"))
+        was = take_snapshot(edge("gnommoweb"), KEYED_FIELDS)
 
         report = take_in(file_of(fact(DISPUTED)), differences="take")
 

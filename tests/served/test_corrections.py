@@ -121,7 +121,7 @@ def test_what_is_taken_back_is_not_recalled_and_is_learned_at_once_when_it_is_sa
 
     assert "printer" not in str(told_another(whole, "ymir"))
     assert whole.edges("ymir") == []
-    assert whole.run(HISTORY, "ymir")[-1] == ("retire", "printer", None, "gutask")
+    assert whole.run(HISTORY, "ymir")[-1] == ("retire", "printer", None, "user")
 
     conversation.say("Sorry, ymir is a printer.")
     whole.wait_recalled("ymir: [type] printer")
@@ -227,7 +227,7 @@ def test_what_something_uses_stands_side_by_side_and_goes_one_by_one(whole: Fest
     assert whole.teach("vidar uses dmq-4").json()["status"] == "inserted"
     assert uses(other.say("What is vidar?")) == {"amq-1", "bmq-2", "cmq", "dmq-4"}
 
-    anew = Conversation(whole, agent="winky")  # a block that is placed stays as it is until the worker has retired it
+    anew = Conversation(whole)  # a block that is placed stays as it is until the worker has retired it
     assert uses(anew.say("vidar no longer uses bmq-2.")) == {"amq-1", "cmq", "dmq-4"}
     assert uses(conversation.say("And vidar?")) == {"dmq-4"}  # the others it has stated itself
     whole.wait_settled()

@@ -18,9 +18,9 @@ from pytest_django import DjangoAssertNumQueries
 from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.models import Claim
-from resolution.naming.aliases import name_concept
+from resolution.naming.names import name_concept
 from resolution.pages import concept_detail
 from resolution.pages.concept_detail import MEMBERS_MAX
 from tests import arrange

@@ -20,7 +20,7 @@ from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.models import Claim, Decision, Run
-from resolution.naming.aliases import name_concept
+from resolution.naming.names import name_concept
 from resolution.nightly.runs import LOCK, request_run
 from tests.arrange import facts, forget, say, teach_both, update
 from tests.memory.memories.said import remembered
@@ -295,7 +295,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
 
 def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(operator: Client) -> None:
     say("gnommoweb isa repo type", "dobby")
-    forget("gnommoweb isa repo type", "mallory")
+    forget("gnommoweb isa repo type", "mallory", source=Source.GUTASK, role="")
     name_concept("gnw", "gnommoweb", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
     memory = remembered("The cat of the office is called Momo.", Scope(Speaker("mallory"), None))
 

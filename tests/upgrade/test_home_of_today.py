@@ -45,6 +45,7 @@ ALLOWED: Final[dict[str, str]] = {
     "runs": "Upgrade: the same",
     "rows of decision": "Upgrade: the same, as decisions of the run",
     "rows of decision_change": "Undo: a row trigger on all tables logs to decision_change.",
+    "rows of support": "Data model: the support of facts is rows, not a number.",
 }
 # Settings that an upgrade adds, or gives another value that stands for the same.
 SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
@@ -54,7 +55,7 @@ RECORDED["settings"] = sorted(
     [*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items() if pair not in FIXED.items()
 )
 # Schedules that an upgrade joins; the detective's was switched off, and its job stays off.
-JOINED: Final = import_module("resolution.migrations.0900_one_lock_for_nightly_jobs").JOBS
+JOINED: Final = import_module("resolution.migrations.0012_one_lock_for_nightly_jobs").JOBS
 RECORDED["schedules"] = [
     ["nightly jobs", "resolution.tasks.nightly", True, None, None, "0 3 * * *"],
     *(row for row in RECORDED["schedules"] if row[1] not in {*JOINED, "resolution.tasks.keep_schedule"}),

@@ -37,7 +37,7 @@ from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, of
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.intake import teaching
-from resolution.intake.assertions import Outcome
+from resolution.intake.place import Outcome
 from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
 from resolution.pages import concept_graph, conflict_list

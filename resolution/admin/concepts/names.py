@@ -17,7 +17,8 @@ from memory.models import Dimension, Soas
 from resolution.admin.pages import actor_of
 from resolution.errors import DecisionError
 from resolution.models import Run
-from resolution.naming import aliases, merging
+from resolution.naming import merging
+from resolution.naming.names import drop_alias, name_concept
 
 PAGE: Final = "admin:memory_soas_change"
 SHOWN: Final = 100  # facts
@@ -104,10 +105,10 @@ def set_alias(request: HttpRequest, concept_id: int) -> HttpResponse:
     said, text = actor_of(request).attribute(""), request.POST.get("alias", "")[:NAME_MAX]
     try:
         if "drop" in request.POST:
-            row = aliases.drop_alias(text, said)
+            row = drop_alias(text, said)
             messages.success(request, f"{row.soas} is a word of its own again, no name of {row.concept}.")
         else:
-            named = aliases.name_concept(parse_concept(text), concept.token, said)
+            named = name_concept(parse_concept(text), concept.token, said)
             messages.success(request, f"{named.alias.soas} is another name of {named.alias.concept} now.")
     except (DecisionError, FactMistake) as error:
         merge = format_html('<a href="{}" class="fst-link">Merge two names</a>', _merge_address(text) or "")

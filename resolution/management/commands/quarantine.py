@@ -16,8 +16,7 @@ from resolution.errors import DecisionError
 from resolution.management.running import user
 from resolution.models import Run
 from resolution.pages.words import describe_history, names_in
-from resolution.quarantine.agents import describe_quarantine, quarantine
-from resolution.quarantine.suspects import find_suspects
+from resolution.quarantine import describe_quarantine, find_suspects, quarantine
 
 
 class Command(BaseCommand):

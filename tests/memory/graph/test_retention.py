@@ -27,7 +27,7 @@ from memory.models import (
     Source,
 )
 from memory.types import Triple
-from resolution.intake.assertions import assert_fact
+from resolution.intake.place import assert_fact
 from resolution.models import DecidedTriple
 
 NOW = timezone.now()

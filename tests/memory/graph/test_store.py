@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from memory.db.transactions import constraint_of
 from memory.graph import store
-from memory.graph.snapshots import take_snapshot
+from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import Attribution, SlotTaken
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.types import TripleIds
@@ -105,7 +105,7 @@ def test_a_root_is_neither_moved_nor_retired(ids: dict[str, int]) -> None:
 
 def test_a_retired_edge_is_in_the_history_only(ids: dict[str, int]) -> None:
     edge = insert(ids, "a", "b")
-    before = take_snapshot(edge)
+    before = take_snapshot(edge, KEYED_FIELDS)
 
     store.retire(edge, BY)
 

@@ -1,1 +1,0 @@
-"""Quarantine of an agent: its statements lose their support."""
