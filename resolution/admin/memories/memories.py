@@ -31,23 +31,9 @@ from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
 from resolution.nightly.doubts import find_proposed
-from resolution.pages.words import percent, tell_when
+from resolution.pages.words import MEMORY_CHANGES, percent, tell_when
 
 HISTORY_MAX = 50  # changes shown on a memory's page
-WORDS = {
-    "create": "was written",
-    "confirm": "was said again",
-    "edit": "was edited",
-    "promote": "was promoted",
-    "dispute": "is disputed",
-    "supersede": "was replaced",
-    "merge": "was merged",
-    "deprecate": "became too uncertain",
-    "invalidate": "was taken back",
-    "restore": "holds again",
-    "keep": "was kept beside another",
-    "undo": "was put back",
-}
 
 
 class StatusFilter(ListFilter):
@@ -261,5 +247,5 @@ def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
         changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
     moved = moving.describe_move(row)
     how = "; ".join(filter(None, (row.reason, moved, *changed)))
-    what = "took others in" if "merged" in after else "was moved" if moved else WORDS[row.action]
+    what = "took others in" if "merged" in after else "was moved" if moved else MEMORY_CHANGES[row.action]
     return ago(row.at), what, row.actor, f": {how}" if how else ""
