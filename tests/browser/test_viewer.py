@@ -65,9 +65,9 @@ def test_a_viewer_is_refused_what_the_buttons_would_send(whole: Festinger, vera:
         address("memory_edge_retire", edge): {"reason": "no"},
         address("memory_config_changelist"): {"zero_hit_max": "2"},
         address("resolution_transfer_import"): {},
-        address("memory_memory_act", 1): {"act": "invalidate"},
+        address("memory_memory_take_back", 1): {"_form_submitted": "true"},
         address("memory_memory_merge"): {"ids": "1,2", "winner": "1"},
-        address("memory_memory_separate"): {"merge": "1"},
+        address("memory_memory_separate", 1): {"_form_submitted": "true", "merge": "1"},
     }
     vera.opens("index")
     [token] = [cookie["value"] for cookie in vera.page.context.cookies() if cookie["name"] == "festinger_csrf"]
