@@ -127,5 +127,12 @@ class ReadPage(Page):
         if found is None:
             self.message_user(request, self.missing.format(object_id), messages.WARNING)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        context = {**self.admin_site.each_context(request), "opts": self.opts, **found, **(extra_context or {})}
+        actions = self.get_actions_detail(request, object_id)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "actions_detail": self._get_actions_navigation(self.actions_detail, actions, object_id),
+            **found,
+            **(extra_context or {}),
+        }
         return TemplateResponse(request, self.template, context)
