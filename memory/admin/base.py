@@ -26,6 +26,7 @@ from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from memory.access import key_encryption
+from memory.english.phrases import shorten
 from memory.english.tokenizer import tokenise
 from memory.models import Soas, find_called_like
 
@@ -188,6 +189,18 @@ class NamesChanges:
         old, new = form.initial, form.instance
         changed = [name for name in form.changed_data if old.get(name) != getattr(new, name)]
         return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in changed)
+
+
+class TriedAgain:
+    """Rows that a worker processes and that may fail: columns for the error, short in the list."""
+
+    @admin.display(description="error")
+    def trouble(self, row: Any) -> str:
+        return shorten(row.last_error, 80) if row.last_error else "-"
+
+    @admin.display(description="error")
+    def error_text(self, row: Any) -> str:
+        return render_preformatted(row.last_error) if row.last_error else "none"
 
 
 class Fixed:

@@ -22,12 +22,12 @@ from resolution.naming.names import TWO_NAMES, promote
 from resolution.pages.origins import find_origins
 
 WHY = {
-    "unsure": "it holds for its speaker alone, until another says the same",
+    "unsure": "recalled to its speaker alone, until another says the same",
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
-    "another fact stands": "another fact stands in its place",
+    "another fact stands": "another fact is current in its slot",
     TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
     "only believed": "its speaker only believes it, or has it from others",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, INSTRUCTION, ADDRESS, HOST)},
@@ -92,13 +92,13 @@ class CandidateAdmin(ReadOnly, Page):
     def why_it_waits(self, row: Candidate) -> str:
         return WHY.get(row.why, f"over the setting {row.why}")
 
-    @admin.display(description="holds for")
+    @admin.display(description="for whom")
     def holds_for(self, row: Candidate) -> str:
         return f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker or "-"
 
     @admin.display(description="against")
     def against(self, row: Candidate) -> str:
-        """Return the current fact in the candidate's place, or "-"."""
+        """Return the current fact in the candidate's slot, or "-"."""
         standing = find_standing({row.triple}).get(row.triple)
         return str(standing) if standing is not None and standing != row.triple else "-"
 

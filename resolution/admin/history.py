@@ -94,6 +94,6 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         except CannotPutBack as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
-            sentence = format_html("Put back: {} stands again as it was.", link(edge))
+            sentence = format_html("Put back: {} is current again.", link(edge))
             self.message_user(request, sentence, messages.SUCCESS)
         return redirect(back)

@@ -32,9 +32,10 @@ REASON_MAX: Final = 500  # characters
 class ReasonForm(BaseDialogForm):
     """Asks for the reason of an act."""
 
+    # Focused once the dialog is visible, which Alpine makes it in a task of its own.
     reason = forms.CharField(
         label="Why", max_length=REASON_MAX, required=False, help_text="Kept in the history.",
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "x-init": "setTimeout(() => $el.focus(), 50)"}),
     )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """Make a candidate active. Raises UnknownId, Outdated."""
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status != Status.CANDIDATE:
-        raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
+        raise Outdated(f"memory {memory_id} is no candidate any longer: it is {memory.status}")
     store.promote(memory, by, confidence=1.0)
     settled = settle_rivals(memory, by, is_change=False)
     memory.refresh_from_db()
@@ -193,7 +193,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """Mark the memory as too uncertain to be injected until somebody says it again. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
-        raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
+        raise Outdated(f"memory {memory_id} is not current: it is {memory.status}")
     store.deprecate(memory, change_by(actor, reason))
     settle_memories([memory.pk])
     return Remembered("retracted", memory)

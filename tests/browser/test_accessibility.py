@@ -87,9 +87,29 @@ def test_what_a_search_found_has_labels_and_contrast(paths: dict[str, str], olga
 
 def test_what_would_be_forgotten_has_labels_and_contrast(paths: dict[str, str], olga: Person) -> None:
     olga.page.goto(paths["memory"])
-    olga.page.get_by_role("button", name="Forget for good").click()
+    olga.page.get_by_role("link", name="Forget for good").click()
     expect(olga.page.get_by_role("heading", name="would be forgotten")).to_be_visible()
     check_in_light_and_dark(olga)
+
+
+def test_a_dialog_has_labels_and_contrast_and_is_sent_with_the_keyboard(paths: dict[str, str], olga: Person) -> None:
+    olga.page.goto(paths["memory"])
+    olga.page.get_by_role("link", name="Deprecate").focus()
+    olga.types("Enter")
+    expect(olga.page.get_by_label("Why")).to_be_focused()
+    assert violations(olga.page) == []
+
+    olga.types("Escape", "Control+e", "Control+e")
+    expect(olga.page.locator("html")).to_have_class("dark")
+    olga.page.get_by_role("link", name="Deprecate").focus()
+    olga.types("Enter")
+    expect(olga.page.get_by_label("Why")).to_be_focused()
+    assert violations(olga.page) == []
+
+    olga.page.keyboard.type("it is gone")
+    olga.types("Enter")
+    olga.is_told("It was deprecated.")
+    olga.is_told("became too uncertain (olga): it is gone")
 
 
 def check_in_light_and_dark(olga: Person) -> None:

@@ -303,7 +303,7 @@ def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: C
     back_at, said = post(operator, button[1], next=leads_to)
 
     assert back_at == leads_to == f"/admin/memory/soas/{concept().pk}/change/"
-    assert "gnommoweb runs on heimdall</a> stands again as it was." in said
+    assert "gnommoweb runs on heimdall</a> is current again." in said
     assert Edge.objects.filter(pk=edge().pk).values(*before).get() == before
 
 

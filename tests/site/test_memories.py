@@ -107,7 +107,7 @@ def test_many_are_promoted_taken_back_and_restored(operator: Client) -> None:
     again = operator.post(f"{PAGE}?status=all", {"action": "promote_them", "_selected_action": keys}, follow=True)
 
     assert "3 skipped" in again.content.decode()
-    assert "waits no more" in again.content.decode()
+    assert "is no candidate any longer" in again.content.decode()
 
 
 def act(client: Client, memory: Memory, act: str, **fields: Any) -> str:
@@ -215,13 +215,13 @@ def test_what_is_not_the_same_or_not_of_the_same_is_not_merged(operator: Client)
     others = {
         "different people": remember("I prefer rebase workflows."),
         "different projects": remember("Remember that lunch is at noon."),
-        "does not hold": remember("Remember that tea is at five."),
+        "is not current": remember("Remember that tea is at five."),
         "is disputed": remember("Remember that supper is at eight."),
     }
     Memory.objects.filter(pk=others["different people"].pk).update(person="ron")
     Memory.objects.filter(pk=others["different projects"].pk).update(project=project)
     Memory.objects.filter(pk=others["is disputed"].pk).update(is_disputed=True)
-    service.invalidate(others["does not hold"].pk, Actor("hermione", Source.OPERATOR))
+    service.invalidate(others["is not current"].pk, Actor("hermione", Source.OPERATOR))
 
     for why, other in others.items():
         fields = {"ids": f"{mine.pk},{other.pk}", "winner": mine.pk}

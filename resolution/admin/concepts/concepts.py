@@ -198,9 +198,9 @@ def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
         case "confirmed":
             return messages.SUCCESS, f"Confirmed: {fact} was known already."
         case "superseded":
-            return messages.SUCCESS, f"Stored: {fact}. It took the place of: {existing}."
+            return messages.SUCCESS, f"Stored: {fact}. It replaced: {existing}."
         case "outdated":
-            return messages.WARNING, f"Not stored: {fact}. A later statement stands: {existing}."
+            return messages.WARNING, f"Not stored: {fact}. A later statement is current: {existing}."
         case "invalid":
             return messages.ERROR, f"Not stored: {fact}. {outcome.reason}."
         case "decided":

@@ -68,7 +68,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
             "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
             " of the project.",
             "project": "Without one it is of the project that all share.",
-            "agent": "Whose memory it is, as the name stands in requests.",
+            "agent": "Whose memory it is, as requests name it.",
             "person": "Whom of those behind the agent it is of, where the client tells them apart.",
         }
 
@@ -152,7 +152,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         """Report what the memory replaces or contradicts. Conflicts with other layers are reported after the commit:
         they are looked for only when the page's transaction ends."""
         for other in outcome.superseded:
-            self.message_user(request, format_html("It takes the place of {}.", link(other)))
+            self.message_user(request, format_html("It replaces {}.", link(other)))
         for other in outcome.disputed:
             told = format_html("It contradicts {}: both are marked as disputed.", link(other))
             self.message_user(request, told, messages.WARNING)
