@@ -22,14 +22,14 @@ from resolution.naming.names import TWO_NAMES, promote
 from resolution.pages.origins import find_origins
 
 WHY = {
-    "unsure": "recalled to its speaker alone, until another says the same",
-    "quoted": "a page, a tool or a mail says it",
+    "unsure": "speaker-only: recalled to its speaker until another source states it",
+    "quoted": "quoted from a page, tool or mail",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
     "another fact stands": "another fact is current in its slot",
     TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
-    "only believed": "its speaker only believes it, or has it from others",
+    "only believed": "its speaker only believes it, or was told so",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, INSTRUCTION, ADDRESS, HOST)},
 }
 
@@ -88,11 +88,11 @@ class CandidateAdmin(ReadOnly, Page):
     def sentence(self, row: Candidate) -> SafeString | str:
         return format_html("“{}”", row.evidence) if row.evidence else "-"
 
-    @admin.display(description="why it waits")
+    @admin.display(description="reason")
     def why_it_waits(self, row: Candidate) -> str:
         return WHY.get(row.why, f"over the setting {row.why}")
 
-    @admin.display(description="for whom")
+    @admin.display(description="visible to")
     def holds_for(self, row: Candidate) -> str:
         return f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker or "-"
 

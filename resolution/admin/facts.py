@@ -90,7 +90,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     )
     list_filter_submit = True
     word_fields = ("concept", "parent")
-    search_help_text = "How the concept, or what it is in, begins; or a part of it."
+    search_help_text = "How the concept or its parent begins, or a part of it."
     sortable_by = ("fact",)
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)

@@ -261,13 +261,20 @@ def _read_claims(which: Q) -> TruncatedList[Claim]:
 
 
 def _read_history(taken: Collection[Place] | None, **which: Any) -> TruncatedList[HistoryEntry]:
-    """Return the newest events. ``taken`` are the places where the concept has a fact, or None if they are not
-    known."""
+    """Return the newest events. ``taken`` is as for ``describe_events``."""
     events = TruncatedList[Any].read(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
-    tokens = names_in(snapshot for row in events for snapshot in (row.before, row.after))
-    for number, row in enumerate(events):
-        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
-        is_free = taken is None or not {slot, (*slot, parent_id)} & set(taken)
-        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
-        events[number] = HistoryEntry(row, describe_history(row, tokens), can_return)
+    events[:] = describe_events(events, taken)
     return events
+
+
+def describe_events(rows: Sequence[EdgeHistory], taken: Collection[Place] | None) -> list[HistoryEntry]:
+    """Describe the rows. ``taken`` are the places where their concepts have facts, or None if these are not known."""
+    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
+    taken = set(taken or ())
+    entries = []
+    for row in rows:
+        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
+        is_free = not {slot, (*slot, parent_id)} & taken
+        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
+        entries.append(HistoryEntry(row, describe_history(row, tokens), can_return))
+    return entries

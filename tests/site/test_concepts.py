@@ -329,6 +329,16 @@ def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Cli
     assert "/put-back/" not in concept_page(operator)
 
 
+def test_where_a_dimension_keeps_all_a_fact_can_be_put_back_beside_others(operator: Client) -> None:
+    for name in ("redis", "nginx"):
+        say(f"gnommoweb ispart {name} uses")
+    retire(operator, Edge.objects.get(parent__token="redis", dim__token="uses").pk)
+    row = EdgeHistory.objects.get(action="retire")
+
+    assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
+    assert f"/admin/memory/edgehistory/{row.pk}/put-back/" in concept_page(operator)
+
+
 def test_a_root_is_not_retired(operator: Client) -> None:
     said = retire(operator, edge("type", "type").pk)[1]
 

@@ -49,7 +49,7 @@ class MemoryAct(NamedTuple):
 GONE: Final = frozenset({"deprecated", "merged_into", "superseded", "invalid"})
 PROMOTE: Final = MemoryAct("Promote", "It is true: recall it.", "promoted", service.promote, frozenset({"candidate"}))
 DEPRECATE: Final = MemoryAct(
-    "Deprecate", "It is too uncertain to be recalled, until somebody says it again.", "deprecated", service.deprecate,
+    "Deprecate", "Low confidence: not recalled until somebody says it again.", "deprecated", service.deprecate,
     frozenset({"active"}),
 )  # fmt: skip
 TAKE_BACK: Final = MemoryAct(

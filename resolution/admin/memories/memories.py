@@ -65,11 +65,11 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
         fields = ("text", "category", "project", "agent", "person")
         widgets = {"text": UnfoldAdminTextareaWidget(attrs={"rows": 3, "maxlength": MEMORY_CHARACTERS})}
         help_texts = {
-            "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
+            "category": "Identity, preferences and episodes are recalled only to their owner; the others to all"
             " of the project.",
-            "project": "Without one it is of the project that all share.",
-            "agent": "Whose memory it is, as requests name it.",
-            "person": "Whom of those behind the agent it is of, where the client tells them apart.",
+            "project": "No project: shared by all.",
+            "agent": "Owner, as requests name it.",
+            "person": "End user, if the client sends one.",
         }
 
     def clean_text(self) -> str:
@@ -126,7 +126,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
             return ((None, {"fields": ("text", "category", "project", "agent", "person")}),)
         return (
             (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
-            ("How sure it is", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
+            ("Confidence", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
@@ -180,7 +180,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     def whose(self, row: Memory) -> str:
         return f"{row.person} ({row.agent})" if row.person else row.agent
 
-    @admin.display(description="sure")
+    @admin.display(description="confidence")
     def sureness(self, row: Memory) -> str:
         return percent(store.current_confidence(row, timezone.now())).replace(" ", "\u00a0")
 
