@@ -159,6 +159,17 @@ class ListFilter(SimpleListFilter):
         yield from others
 
 
+class StateFilter(ListFilter):
+    """A filter that shows rows of the ``default`` state unless another is selected."""
+
+    title = "state"
+    parameter_name = "state"
+    default = ""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value() or self.default)
+
+
 class WordSearch:
     """Search rows about words: those with a word that begins with the search term or contains it as a part."""
 

@@ -13,7 +13,6 @@ from resolution.admin import (
     mirror,
     observations,
     runs,
-    templates,
     transfer,
 )
 from resolution.nightly import schedule
@@ -30,7 +29,6 @@ __all__ = [
     "mirror",
     "observations",
     "runs",
-    "templates",
     "transfer",
 ]
 

@@ -87,7 +87,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
             placed = policies.rebase_claims(obj.pk)
             if placed:
                 what = format_count(placed, "claim that waited is", "claims that waited are")
-                messages.info(request, f"{what} placed: nothing blocks them now.")
+                messages.info(request, f"{what} placed: nothing blocks the slot now.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         # Subqueries, not joins: the counts do not affect the order, so Postgres computes them for the page's rows only.
