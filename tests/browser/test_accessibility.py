@@ -14,7 +14,7 @@ PAGES = (
     "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
     "config", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
     "episode", "projects", "project", "values", "value", "new value", "mirror", "facts", "observations", "candidates",
-    "candidate",
+    "candidate", "fact", "history",
 )  # fmt: skip
 
 
@@ -63,6 +63,8 @@ def paths(running: Festinger) -> dict[str, str]:
         "new value": address("memory_projectstate_add"),
         "mirror": address("resolution_mirror", "axed") + "?since=2026-01-01",
         "facts": address("memory_edge_changelist"),
+        "fact": address("memory_edge_change", world.edge(running, disputes[0].word)),
+        "history": address("memory_edgehistory_changelist"),
         "observations": address("memory_observation_changelist"),
         "candidates": address("resolution_candidate_changelist"),
         "candidate": address("resolution_candidate_change", running.run(waiting)[0][0]),
