@@ -26,6 +26,7 @@ from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from memory.access import key_encryption
+from memory.english.phrases import shorten
 from memory.english.tokenizer import tokenise
 from memory.models import Soas, find_called_like
 
@@ -158,6 +159,17 @@ class ListFilter(SimpleListFilter):
         yield from others
 
 
+class StateFilter(ListFilter):
+    """A filter that shows rows of the ``default`` state unless another is selected."""
+
+    title = "state"
+    parameter_name = "state"
+    default = ""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value() or self.default)
+
+
 class WordSearch:
     """Search rows about words: those with a word that begins with the search term or contains it as a part."""
 
@@ -190,6 +202,18 @@ class NamesChanges:
         return "; ".join(f"{name}: {old.get(name)} -> {getattr(new, name)}" for name in changed)
 
 
+class TriedAgain:
+    """Rows that a worker processes and that may fail: columns for the error, short in the list."""
+
+    @admin.display(description="error")
+    def trouble(self, row: Any) -> str:
+        return shorten(row.last_error, 80) if row.last_error else "-"
+
+    @admin.display(description="error")
+    def error_text(self, row: Any) -> str:
+        return render_preformatted(row.last_error) if row.last_error else "none"
+
+
 class Fixed:
     """Rows that nobody adds or deletes by hand."""
 
@@ -220,9 +244,10 @@ def column(
     return show_field
 
 
-def requires(permission: str) -> Callable[[Any, HttpRequest], bool]:
+def requires(permission: str) -> Callable[..., bool]:
     """Return a ``has_NAME_permission`` method for a page: it decides who may run actions that require NAME."""
-    return lambda page, request: request.user.has_perm(permission)
+    # Unfold takes names of permissions, too, but then its system check reads them from the database.
+    return lambda page, request, row=None: request.user.has_perm(permission)
 
 
 def as_token(text: str) -> str:

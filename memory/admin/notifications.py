@@ -1,7 +1,6 @@
 """The admin of notification targets and of the log of deliveries."""
 
 import json
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -17,6 +16,7 @@ from memory.admin.base import (
     Page,
     ReadOnly,
     SecretForm,
+    TriedAgain,
     TriedOutPage,
     column,
     limit_selection,
@@ -100,7 +100,7 @@ class NotificationTargetAdmin(TriedOutPage):
 
 
 @admin.register(NotificationDelivery)
-class NotificationDeliveryAdmin(ReadOnly, Page):
+class NotificationDeliveryAdmin(TriedAgain, ReadOnly, Page):
     list_name = "deliveries"
     list_display = ("created_at", "event", "summary", "target_link", "badge", "attempts", "attempted_at", "trouble")
     list_display_links = ("created_at",)
@@ -123,8 +123,6 @@ class NotificationDeliveryAdmin(ReadOnly, Page):
         return link(row.target)
 
     badge = column("state", lambda state: format_html(BADGE, BADGES[state], state))
-    trouble = column("last_error", partial(shorten, most=80), "error", empty="-")
-    error_text = column("last_error", render_preformatted, "error", empty="none")
 
     @admin.display(description="next attempt")
     def next_attempt(self, row: NotificationDelivery) -> Any:

@@ -10,11 +10,9 @@ from resolution.admin import (
     facts,
     history,
     memories,
-    messages,
     mirror,
     observations,
     runs,
-    templates,
     transfer,
 )
 from resolution.nightly import schedule
@@ -28,11 +26,9 @@ __all__ = [
     "facts",
     "history",
     "memories",
-    "messages",
     "mirror",
     "observations",
     "runs",
-    "templates",
     "transfer",
 ]
 

@@ -1,5 +1,4 @@
-"""Admin page on which operators promote or dismiss candidates: triples that only pages, tools and models have stated,
-or whose names only an operator can vouch for."""
+"""Admin pages for what is not recalled until somebody vouches for it: candidates, and templates of programs."""
 
 from collections import Counter
 
@@ -9,41 +8,36 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requires
+from memory.admin.base import ListFilter, Page, ReadOnly, StateFilter, limit_selection, requires
 from memory.db.transactions import run_transaction
 from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
 from memory.english.phrases import format_count
-from memory.models import Soas
+from memory.models import PromptOpening, Soas
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
 from resolution.intake.candidates import dismiss, find_standing
+from resolution.memories.templates import keep
 from resolution.models import Candidate
 from resolution.naming.names import TWO_NAMES, promote
 from resolution.pages.origins import find_origins
 
 WHY = {
-    "unsure": "it holds for its speaker alone, until another says the same",
-    "quoted": "a page, a tool or a mail says it",
+    "unsure": "speaker-only: recalled to its speaker until another source states it",
+    "quoted": "quoted from a page, tool or mail",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
     "quarantined": "its agent was quarantined",
-    "another fact stands": "another fact stands in its place",
+    "another fact stands": "another fact is current in its slot",
     TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
-    "only believed": "its speaker only believes it, or has it from others",
+    "only believed": "its speaker only believes it, or was told so",
     **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, INSTRUCTION, ADDRESS, HOST)},
 }
 
 
-class StateFilter(ListFilter):
-    """A filter that shows open candidates unless another state is selected."""
-
-    title = "state"
-    parameter_name = "state"
+class CandidateFilter(StateFilter):
     standard = "Waits"
+    default = Candidate.State.OPEN
     options = [(value, str(label).capitalize()) for value, label in Candidate.State.choices if value != "open"]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> QuerySet[Candidate]:
-        return queryset.filter(state=self.value() or Candidate.State.OPEN)
 
 
 class HolderFilter(ListFilter):
@@ -61,7 +55,7 @@ class HolderFilter(ListFilter):
 @admin.register(Candidate)
 class CandidateAdmin(ReadOnly, Page):
     list_display = ("fact", "sentence", "why_it_waits", "holds_for", "who", "said_count", "last_said_at")
-    list_filter = (StateFilter, HolderFilter, "channel")
+    list_filter = (CandidateFilter, HolderFilter, "channel")
     search_fields = ("concept__startswith", "parent__startswith")
     search_help_text = "How the concept or the parent begins."
     sortable_by = ()
@@ -88,17 +82,17 @@ class CandidateAdmin(ReadOnly, Page):
     def sentence(self, row: Candidate) -> SafeString | str:
         return format_html("“{}”", row.evidence) if row.evidence else "-"
 
-    @admin.display(description="why it waits")
+    @admin.display(description="reason")
     def why_it_waits(self, row: Candidate) -> str:
         return WHY.get(row.why, f"over the setting {row.why}")
 
-    @admin.display(description="holds for")
+    @admin.display(description="visible to")
     def holds_for(self, row: Candidate) -> str:
         return f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker or "-"
 
     @admin.display(description="against")
     def against(self, row: Candidate) -> str:
-        """Return the current fact in the candidate's place, or "-"."""
+        """Return the current fact in the candidate's slot, or "-"."""
         standing = find_standing({row.triple}).get(row.triple)
         return str(standing) if standing is not None and standing != row.triple else "-"
 
@@ -142,3 +136,35 @@ class CandidateAdmin(ReadOnly, Page):
         count = run_transaction(lambda: dismiss(keys, actor_of(request)))
         told = f"{format_count(muted, 'concept')} muted, {format_count(count, 'candidate')} dismissed{more}."
         self.message_user(request, told)
+
+
+class OpeningFilter(StateFilter):
+    standard = "A program's template"
+    default = PromptOpening.State.TEMPLATE
+    options = [("own", "Somebody's own words")]
+
+
+@admin.register(PromptOpening)
+class PromptOpeningAdmin(ReadOnly, Page):
+    list_display = ("opening", "agent", "person", "conversations", "found_at")
+    list_filter = (OpeningFilter,)
+    sortable_by = ()
+    ordering = ("-id",)
+    fields = ("text", ("agent", "person"), ("state", "found_at", "hidden_at"), "conversations")
+    readonly_fields = ("conversations",)
+    actions = ("keep_them",)
+    has_keep_permission = requires("resolution.change_candidate")
+
+    @admin.display(description="begins with")
+    def opening(self, row: PromptOpening) -> str:
+        return f"{row.text[:100]}…"
+
+    @admin.display(description="conversations")
+    def conversations(self, row: PromptOpening) -> int:
+        return len(row.seen)
+
+    @admin.action(description="No template: keep what it says", permissions=["keep"])
+    def keep_them(self, request: HttpRequest, queryset: QuerySet[PromptOpening]) -> None:
+        keys, more = limit_selection(queryset.filter(state=PromptOpening.State.TEMPLATE))
+        told = f"{keep(keys):,} kept{more}: a worker puts back what they said within seconds."
+        self.message_user(request, told, messages.SUCCESS)

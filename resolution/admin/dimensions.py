@@ -25,7 +25,7 @@ from resolution.naming.merging import SEEDS
 from resolution.pages.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
-SAYS = {True: "what a thing is", False: "what it is in, on or of"}
+SAYS = {True: "what a thing is", False: "what it is part of"}
 
 
 class FactsFilter(ListFilter):
@@ -87,7 +87,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
             placed = policies.rebase_claims(obj.pk)
             if placed:
                 what = format_count(placed, "claim that waited is", "claims that waited are")
-                messages.info(request, f"{what} settled: nothing is in the way any more.")
+                messages.info(request, f"{what} placed: nothing blocks the slot now.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
         # Subqueries, not joins: the counts do not affect the order, so Postgres computes them for the page's rows only.
@@ -118,7 +118,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     @admin.display(description="a change of the policy")
     def policy(self, dimension: Dimension) -> str:
         return (
-            "holds for what is said from then on. Conflicts that are open stay in the queue, and what was replaced"
+            "applies to later statements. Conflicts that are open stay in the queue, and what was replaced"
             " stays in the history. But once a dimension keeps all, what waited for a decision is stored. It goes back"
             " to one fact a concept only while no concept has several."
         )

@@ -6,11 +6,11 @@ from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import action
 
 from memory.admin.base import (
     COUNTED_MAX,
@@ -20,19 +20,19 @@ from memory.admin.base import (
     column,
     limit_selection,
     link,
-    next_page,
     requires,
     with_keys,
 )
 from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
-from resolution.admin.pages import ReadPage, changes, with_button
+from memory.types import whole_number
+from resolution.admin.pages import ReadPage, ReasonForm, dialog, leave_dialog, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
 from resolution.intake import retirement
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.concept_detail import last_sentence, open_conflict, sheet
+from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict
 from resolution.pages.words import by_whom, dated, percent
 
 LIST = "admin:memory_edge_changelist"
@@ -90,12 +90,12 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     )
     list_filter_submit = True
     word_fields = ("concept", "parent")
-    search_help_text = "How the concept, or what it is in, begins; or a part of it."
+    search_help_text = "How the concept or its parent begins, or a part of it."
     sortable_by = ("fact",)
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     actions = ("retire",)
-    own_views = {"<int:edge_id>/retire/": "retire_one"}
+    actions_detail = ("retire_one",)
     has_retire_permission = requires("memory.delete_edge")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
@@ -157,32 +157,38 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     # --- a fact ---
 
     def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        if (found := sheet(key)) is None:
+        if (found := find_fact_page(key)) is None:
             return None
         edge = found.known.edge
         return {
             "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
             "original": edge,
-            "sheet": found,
+            "page": found,
             "said_at": dated(edge.said_at),
+            **({"actions_detail": []} if edge.is_root else {}),
         }
 
-    @changes("memory.delete_edge")
-    def retire_one(self, request: HttpRequest, edge_id: int) -> HttpResponse:
-        edge = Edge.objects.select_related("concept", "parent", "dim").filter(pk=edge_id).first()
+    @action(
+        description="Retire", url_path="retire", permissions=["retire"],
+        dialog=dialog("Retire", "It is no longer recalled, and stays in the history."),
+    )  # fmt: skip
+    def retire_one(self, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
+        edges = Edge.objects.select_related("concept", "parent", "dim")
+        edge = edges.filter(pk=whole_number(object_id) or 0).first()
+        gone = "Nothing was retired: that fact is no longer current."
         if edge is None:
-            self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
-            return redirect(next_page(request) or LIST)
-        back = next_page(request) or reverse("admin:memory_soas_change", args=[edge.concept_id])
+            self.message_user(request, gone, messages.WARNING)
+            return leave_dialog(request, LIST)
+        back = reverse("admin:memory_soas_change", args=[edge.concept_id])
         if edge.is_root:
             self.message_user(request, "Nothing was retired: a dimension's root stays.", messages.ERROR)
-            return redirect(back)
-        reason = read_reason(request.POST.get("reason", ""))
+            return leave_dialog(request, back)
+        reason = read_reason(form.cleaned_data["reason"])
         row = retirement.retire_one(edge, actor=request.user.get_username(), reason=reason)
         if row is None:
-            self.message_user(request, "Nothing was retired: that fact stands no more.", messages.WARNING)
+            self.message_user(request, gone, messages.WARNING)
         else:
             put_back = reverse("admin:memory_edgehistory_put_back", args=[row.pk])
             told = f"Retired: {edge}. It is in the history."
             self.message_user(request, with_button(request, told, "Put it back", put_back, next=back), messages.SUCCESS)
-        return redirect(back)
+        return leave_dialog(request, back)

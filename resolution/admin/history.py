@@ -17,6 +17,7 @@ from memory.models import Edge, EdgeHistory
 from resolution.admin.pages import changes, link_to
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
+from resolution.pages.concept_detail import describe_events
 from resolution.pages.words import describe_history, names_in
 
 
@@ -26,16 +27,13 @@ class HistoryList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         rows: list[Any] = list(self.result_list)  # the list page shows these same objects
-        tokens = names_in(picture for row in rows for picture in (row.before, row.after))
         retired = [row for row in rows if row.action == EdgeHistory.Action.RETIRE]
         slots = Q(concept__in=[row.concept_id for row in retired], dim__in=[row.dim_id for row in retired])
-        taken = set(Edge.objects.filter(slots).values_list("concept_id", "dim_id")) if retired else set()
+        taken = {edge.place for edge in Edge.objects.filter(slots)} if retired else set()
         may_put_back = request.user.has_perm("memory.delete_edge")
-        for row in rows:
-            row.what_happened = describe_history(row, tokens)
-            is_free = row.action == EdgeHistory.Action.RETIRE and (row.concept_id, row.dim_id) not in taken
-            row.can_return = may_put_back and is_free
-            row.page_of_list = request.get_full_path()
+        for row, what, can_return in describe_events(rows, taken):
+            row.what_happened, row.can_return = what, may_put_back and can_return  # type: ignore[attr-defined]
+            row.page_of_list = request.get_full_path()  # type: ignore[attr-defined]
 
 
 @admin.register(EdgeHistory)
@@ -94,6 +92,6 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         except CannotPutBack as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
-            sentence = format_html("Put back: {} stands again as it was.", link(edge))
+            sentence = format_html("Put back: {} is current again.", link(edge))
             self.message_user(request, sentence, messages.SUCCESS)
         return redirect(back)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from memory.admin.base import add_pages
 from memory.models import Project
-from resolution.pages.mirror.sheet import make_mirror
+from resolution.pages.mirror import make_mirror
 
 # The page shows all of these, so it needs all permissions.
 PERMISSIONS: Final = tuple(f"memory.view_{name}" for name in ("project", "projectstate", "edge", "memory"))

@@ -1,33 +1,65 @@
-"""Admin page for observations: statements on their way into the graph."""
+"""Admin pages for what is on its way into the graph: messages that wait for the learner, and observations."""
 
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.base import (
-    ListFilter,
-    Page,
-    ReadOnly,
-    column,
-    limit_selection,
-    link,
-    render_preformatted,
-    requires,
-)
-from memory.english.phrases import relate, shorten, tells_dimension
-from memory.models import Observation, Soas
+from memory.admin.base import ListFilter, Page, ReadOnly, TriedAgain, limit_selection, link, requires
+from memory.english.phrases import relate, tells_dimension
+from memory.models import HeardMessage, Observation, Soas
 from resolution.admin.pages import render_origin
 from resolution.intake import leases
 from resolution.pages.origins import trace_observation
 from resolution.pages.words import dated
 
 OUTCOMES = dict(Observation.Outcome.choices)
+
+
+class WaitingFilter(ListFilter):
+    title = "what they wait for"
+    parameter_name = "state"
+    options = [("waiting", "a worker"), ("aside", "somebody to look: set aside")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[HeardMessage]) -> QuerySet[HeardMessage]:
+        if self.value() not in ("waiting", "aside"):
+            return queryset
+        return queryset.filter(next_attempt_at__isnull=self.value() == "aside")
+
+
+@admin.register(HeardMessage)
+class HeardMessageAdmin(TriedAgain, ReadOnly, Page):
+    """The texts are never shown: they belong to their speakers."""
+
+    list_display = ("created_at", "role", "agent", "length", "attempts", "state", "trouble")
+    list_filter = (WaitingFilter,)
+    sortable_by = ()
+    ordering = ("-id",)
+    fields = (("role", "agent", "length"), ("said_at", "created_at"), ("state", "attempts"), "request", "error_text")
+    readonly_fields = ("length", "state", "error_text")
+    actions = ("try_again",)
+    has_try_again_permission = requires("memory.add_edge")
+
+    @admin.display(description="characters")
+    def length(self, row: HeardMessage) -> int:
+        return len(row.text)
+
+    @admin.display(description="state")
+    def state(self, row: HeardMessage) -> str:
+        return "set aside" if row.next_attempt_at is None else "waits"
+
+    @admin.action(description="Try again what was set aside", permissions=["try_again"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[HeardMessage]) -> None:
+        aside, more = limit_selection(queryset.filter(next_attempt_at=None))
+        count = HeardMessage.objects.filter(pk__in=aside, next_attempt_at=None).update(
+            next_attempt_at=Now(), attempts=0, last_error=""
+        )
+        self.message_user(request, f"{count:,} wait again, a worker takes them within seconds{more}.", messages.SUCCESS)
 
 
 class BecomeFilter(ListFilter):
@@ -45,7 +77,7 @@ class BecomeFilter(ListFilter):
 
 
 @admin.register(Observation)
-class ObservationAdmin(ReadOnly, Page):
+class ObservationAdmin(TriedAgain, ReadOnly, Page):
     list_display = ("read_at", "statement", "sentence", "became", "agent", "role", "trouble")
     list_display_links = ("read_at",)
     list_filter = (BecomeFilter,)
@@ -54,26 +86,11 @@ class ObservationAdmin(ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "kind",
-                    "statement",
-                    "evidence",
-                    "came_in",
-                    ("agent", "role"),
-                    "read_at",
-                    "confidence",
-                    "request",
-                )
-            },
-        ),
-        (
-            "What became of it",
-            {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at", "error_text")},
-        ),
-    )
+        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "read_at", "confidence",
+                           "request")}),
+        ("What became of it", {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at",
+                                          "error_text")}),
+    )  # fmt: skip
     readonly_fields = ("statement", "came_in", "became", "error_text", "read_at")
     actions = ("try_again",)
     has_try_again_permission = requires("memory.add_edge")
@@ -122,9 +139,6 @@ class ObservationAdmin(ReadOnly, Page):
         if row.state == Observation.State.DONE:
             return OUTCOMES.get(row.outcome, row.outcome).lower() or "done"
         return "failed" if row.state == Observation.State.FAILED else "waits"
-
-    trouble = column("last_error", partial(shorten, most=80), "error", empty="-")
-    error_text = column("last_error", render_preformatted, "error", empty="none")
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:

@@ -1,8 +1,9 @@
 """Shared parts of the admin pages about the graph: the actor, permissions, links to rows, and read-only pages."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
@@ -14,6 +15,9 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
+from unfold.dataclasses import ActionDialog
+from unfold.forms import BaseDialogForm
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory.admin.base import LINK, Page, link
 from memory.models import Source
@@ -21,6 +25,29 @@ from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
 from resolution.pages.origins import Origin
+
+REASON_MAX: Final = 500  # characters
+
+
+class ReasonForm(BaseDialogForm):
+    """Asks for the reason of an act."""
+
+    # Focused once the dialog is visible, which Alpine makes it in a task of its own.
+    reason = forms.CharField(
+        label="Why", max_length=REASON_MAX, required=False, help_text="Kept in the history.",
+        widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "x-init": "setTimeout(() => $el.focus(), 50)"}),
+    )  # fmt: skip
+
+
+def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> ActionDialog:
+    """Return the dialog of an act. ``label`` is its button's, ``what`` says what the act does."""
+    return ActionDialog(title=label, description=what, form_class=form, form_submit_text=label)
+
+
+def leave_dialog(request: HttpRequest, to: str, *args: Any) -> HttpResponse:
+    """Go to a page after an act. HTMX, which sends the dialogs, would show that page inside the dialog."""
+    response = redirect(to, *args)
+    return HttpResponse(headers={"HX-Redirect": response.url}) if "HX-Request" in request.headers else response
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -101,5 +128,12 @@ class ReadPage(Page):
         if found is None:
             self.message_user(request, self.missing.format(object_id), messages.WARNING)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        context = {**self.admin_site.each_context(request), "opts": self.opts, **found, **(extra_context or {})}
+        actions = self.get_actions_detail(request, object_id)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "actions_detail": self._get_actions_navigation(self.actions_detail, actions, object_id),
+            **found,
+            **(extra_context or {}),
+        }
         return TemplateResponse(request, self.template, context)

@@ -32,7 +32,7 @@ def graduate(
     """Place the fact that the memory states, as the actor's statement.
 
     ``parent`` defaults to the memory's value, ``is_isa`` to what is usual in the dimension. If the fact collides, the
-    memory holds until that is decided. Raises UnknownId, Outdated, InvalidDecision, FactMistake.
+    memory stays current until that is decided. Raises UnknownId, Outdated, InvalidDecision, FactMistake.
     """
     done = _graduate(memory_id, actor, concept=concept, dimension=dimension, parent=parent, is_isa=is_isa)
     return replace(done, outcome=with_conflict(done.outcome))
@@ -44,7 +44,7 @@ def _graduate(
 ) -> Graduated:
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
-        raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
+        raise Outdated(f"memory {memory_id} is no longer current: it is {memory.get_status_display()}")
     value = parent or find_value(memory.text, memory.category)
     if not value:
         raise InvalidDecision("the memory does not tell what it says of that: give the fact's parent")

@@ -60,7 +60,7 @@ def find_obstacle(memories: Sequence[Memory]) -> str:
         return f"two memories to {MERGED_MAX} can be merged at once"
     for memory in memories:
         if memory.status != Status.ACTIVE:
-            return f"memory {memory.pk} does not hold: {memory.get_status_display()}"
+            return f"memory {memory.pk} is not current: {memory.get_status_display()}"
         if memory.is_disputed:
             return f"memory {memory.pk} is disputed: take back what is wrong first"
     if len({memory.project_id for memory in memories}) > 1:

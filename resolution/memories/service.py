@@ -11,9 +11,10 @@ from memory.attribution.client_names import voice_of
 from memory.channels import Channel, is_weaker
 from memory.db.transactions import Parameters, run_transaction
 from memory.memories import store
+from memory.memories.comparing import find_rivals
 from memory.memories.scope import PERSONAL
 from memory.memories.store import Change, Status, draft_of, lock_places
-from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
+from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage, Project
 from resolution.actors import Actor
 from resolution.conflicts.keys import memory_keys
 from resolution.conflicts.memories import settle_memories
@@ -28,6 +29,8 @@ RememberStatus = Literal[
     "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "over_quota"
 ]
 HOLDING = (Status.ACTIVE, Status.DEPRECATED)
+MOVED = (Status.CANDIDATE, *HOLDING)  # that can be moved to another project
+SHARED = "what all projects share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """Make a candidate active. Raises UnknownId, Outdated."""
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status != Status.CANDIDATE:
-        raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
+        raise Outdated(f"memory {memory_id} is no candidate any longer: it is {memory.status}")
     store.promote(memory, by, confidence=1.0)
     settled = settle_rivals(memory, by, is_change=False)
     memory.refresh_from_db()
@@ -190,7 +193,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """Mark the memory as too uncertain to be injected until somebody says it again. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
-        raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
+        raise Outdated(f"memory {memory_id} is not current: it is {memory.status}")
     store.deprecate(memory, change_by(actor, reason))
     settle_memories([memory.pk])
     return Remembered("retracted", memory)
@@ -217,6 +220,36 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
     store.edit(memory, by, text=text, category=category)
     settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
     settle_memories([memory.pk])  # it may agree with other memories now
+    memory.refresh_from_db()
+    return Remembered("confirmed", memory, *settled)
+
+
+def find_obstacle(memory: Memory, project: Project | None, text: str) -> str:
+    """Return why the memory, with this text, cannot be moved to the project (None: the shared one); "" if it can."""
+    if memory.status not in MOVED:
+        return f"memory {memory.pk} is no longer current: it is {memory.get_status_display()}"
+    scope = store.scope_of(memory)._replace(project=project.pk if project is not None else None)
+    same = (each for each in store.find_same(scope, text) if each.status in MOVED and each != memory)
+    holding = next(same, None)
+    return f"{project or SHARED} has it already, as memory {holding.pk}" if holding is not None else ""
+
+
+@_decides
+def move(memory_id: int, project: Project | None, actor: Actor, reason: str = "") -> Remembered:
+    """Move the memory to the project (None: the shared one), and dispute it with what contradicts it there. Memories
+    that it contradicted before regain their confidence. Raises UnknownId, InvalidDecision."""
+    memory = lock_memory(memory_id, project=project.pk if project is not None else None)
+    by = change_by(actor, reason)
+    if obstacle := find_obstacle(memory, project, memory.text):
+        raise InvalidDecision(obstacle)
+    left = find_rivals(memory) if memory.status == Status.ACTIVE else []
+    store.move(memory, project, by)
+    if memory.status != Status.ACTIVE:
+        return Remembered("confirmed", memory)
+    settle_memories([memory.pk])
+    store.reconcile(Memory.objects.filter(pk__in=[memory.pk, *(rival.pk for rival in left)]).order_by("pk"), by)
+    memory.refresh_from_db()
+    settled = settle_rivals(memory, by, is_change=False)
     memory.refresh_from_db()
     return Remembered("confirmed", memory, *settled)
 

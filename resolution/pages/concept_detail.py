@@ -2,12 +2,13 @@
 for it, and pages only ask for what the account may view."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, Final, NamedTuple, TypeVar
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import Case, F, IntegerField, Model, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, IntegerField, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
@@ -38,13 +39,19 @@ MEMBERS: Final = """
 """
 
 Listed = TypeVar("Listed")
-AnyRow = TypeVar("AnyRow", bound=Model)
 
 
-class Some(list[Listed]):
+class TruncatedList(list[Listed]):
     """The first of many rows."""
 
     has_more: bool = False
+
+    @classmethod
+    def read(cls, rows: Sequence[Listed] | QuerySet[Any], most: int) -> "TruncatedList[Listed]":
+        found = cls(rows[: most + 1])
+        found.has_more = len(found) > most
+        del found[most:]
+        return found
 
 
 class HistoryEntry(NamedTuple):
@@ -55,18 +62,27 @@ class HistoryEntry(NamedTuple):
     can_return: bool
 
 
-class KnownFact(NamedTuple):
-    """A fact. ``conflict_id`` is the open conflict in its slot. If ``is_imported``, the named agent stated it
-    elsewhere, if at all: a file can name anybody."""
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact. ``edge.open_conflict`` is the open conflict in its slot."""
 
-    edge: Edge
-    by: str
-    sureness: str
-    conflict_id: int | None
-    is_imported: bool
+    edge: Any
+
+    @property
+    def by(self) -> str:
+        return by_whom(self.edge.agent, self.edge.source)
+
+    @property
+    def confidence(self) -> str:
+        return percent(self.edge.confidence)
+
+    @property
+    def is_imported(self) -> bool:
+        """True if the named agent stated it elsewhere, if at all: a file can name anybody."""
+        return bool(self.edge.placed_as == IMPORTED)
 
 
-class Portrait:
+class ConceptPage:
     """A concept. ``facts`` are about it, ``members`` are in it."""
 
     def __init__(self, concept: Soas) -> None:
@@ -85,51 +101,50 @@ class Portrait:
         return next((row.concept for row in self.names if row.pk == self.concept.pk), None)
 
     @cached_property
-    def facts(self) -> Some[KnownFact]:
-        return _know(_first(_facts().filter(concept=self.concept).order_by("-dim_id"), FACTS_MAX))
+    def facts(self) -> TruncatedList[KnownFact]:
+        return _read_facts(_facts().filter(concept=self.concept).order_by("-dim_id"), FACTS_MAX)
 
     @cached_property
-    def members(self) -> Some[KnownFact]:
-        # Annotate the count, so that pages need no separate query.
+    def members(self) -> TruncatedList[KnownFact]:
+        # Annotate the count, so that the page needs no separate query.
         counted = RawSQL(MEMBERS, [self.concept.pk, COUNTED_MAX + 1], IntegerField())
         members = _facts().filter(parent=self.concept).annotate(counted=counted)
-        return _know(_first(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX))
+        return _read_facts(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX)
 
     @cached_property
     def further(self) -> str:
         """The number of members that are not shown, in words; "" if there are none."""
-        counted: int = getattr(self.members[0].edge, "counted", 0) if self.members else 0
-        return _in_words(counted, shown=len(self.members))
+        return _in_words(self.members[0].edge.counted, MEMBERS_MAX) if self.members.has_more else ""
 
     @cached_property
     def in_dimension(self) -> str:
         facts = Edge.objects.filter(dim=self.concept).exclude(concept=self.concept)
-        return _in_words(facts[: COUNTED_MAX + 1].count()) or "0"
+        return _in_words(facts[: COUNTED_MAX + 1].count())
 
     @cached_property
     def sentences(self) -> list[Evidence]:
         return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
 
     @cached_property
-    def memories(self) -> Some[Memory]:
+    def memories(self) -> TruncatedList[Memory]:
         """The newest active and candidate memories that contain any of its names."""
         names = {self.concept.token, *(row.soas.token for row in self.names)}
         phrases = (SearchQuery(name.replace("_", " "), config="english", search_type="phrase") for name in names)
         rows = Memory.objects.select_related("project").defer("lexemes").order_by("-pk")
         rows = rows.filter(status__in=(Memory.Status.ACTIVE, Memory.Status.CANDIDATE), lexemes=reduce(or_, phrases))
-        return _first([row for row in rows[:MEMORIES_READ] if _names(row.text, names)], MEMORIES_MAX)
+        return TruncatedList.read([row for row in rows[:MEMORIES_READ] if _names(row.text, names)], MEMORIES_MAX)
 
     @cached_property
-    def claims(self) -> Some[Claim]:
+    def claims(self) -> TruncatedList[Claim]:
         """The claims that it is part of."""
         here = self.concept
         part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
-        return _first_conflicts(part)
+        return _read_claims(part)
 
     @cached_property
-    def history(self) -> Some[HistoryEntry]:
+    def history(self) -> TruncatedList[HistoryEntry]:
         taken = None if self.facts.has_more else {known.edge.place for known in self.facts}
-        return _first_events(taken, concept=self.concept)
+        return _read_history(taken, concept=self.concept)
 
     @property
     def is_disputed(self) -> bool:
@@ -140,9 +155,9 @@ class Portrait:
         return not (self.facts or self.members or self.is_dimension)
 
 
-class Sheet:
+class FactPage:
     def __init__(self, edge: Edge) -> None:
-        (self.known,) = _know(Some([edge]))
+        self.known = KnownFact(edge)
         self._slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
 
     @cached_property
@@ -154,24 +169,24 @@ class Sheet:
         return find_origins(self.known.edge)
 
     @cached_property
-    def history(self) -> Some[HistoryEntry]:
-        return _first_events({self.known.edge.place}, **self._slot)
+    def history(self) -> TruncatedList[HistoryEntry]:
+        return _read_history({self.known.edge.place}, **self._slot)
 
     @cached_property
-    def claims(self) -> Some[Claim]:
-        return _first_conflicts(Q(**self._slot))
+    def claims(self) -> TruncatedList[Claim]:
+        return _read_claims(Q(**self._slot))
 
 
-def portrait(concept_id: int) -> Portrait | None:
+def find_concept_page(concept_id: int) -> ConceptPage | None:
     """Return the concept, or None if there is none with this id."""
     concept = Soas.objects.select_related("dimension").filter(pk=concept_id).first()
-    return Portrait(concept) if concept is not None else None
+    return ConceptPage(concept) if concept is not None else None
 
 
-def sheet(edge_id: int) -> Sheet | None:
+def find_fact_page(edge_id: int) -> FactPage | None:
     """Return the fact, or None if there is none with this id."""
     edge = _edges().filter(pk=edge_id).first()
-    return Sheet(edge) if edge is not None else None
+    return FactPage(edge) if edge is not None else None
 
 
 def open_conflict() -> Coalesce:
@@ -211,55 +226,42 @@ def _names(text: str, names: Collection[str]) -> bool:
     return any(f"_{name}_" in words for name in names)
 
 
-def _first(rows: Sequence[AnyRow] | QuerySet[AnyRow], most: int) -> Some[AnyRow]:
-    found = Some(rows[: most + 1])
-    found.has_more = len(found) > most
-    del found[most:]
-    return found
+def _in_words(counted: int, shown: int = 0) -> str:
+    """Format how many of the counted rows are not shown."""
+    return f"more than {COUNTED_MAX - shown:,}" if counted > COUNTED_MAX else f"{counted - shown:,}"
 
 
-def _know(edges: Some[Any]) -> Some[KnownFact]:
-    known = Some(
-        KnownFact(
-            edge,
-            by_whom(edge.agent, edge.source),
-            percent(edge.confidence),
-            edge.open_conflict,
-            edge.placed_as == IMPORTED,
-        )
-        for edge in edges
-    )
-    known.has_more = edges.has_more
-    return known
+def _read_facts(edges: QuerySet[Any], most: int) -> TruncatedList[KnownFact]:
+    facts = TruncatedList[KnownFact].read(edges, most)
+    facts[:] = map(KnownFact, facts)
+    return facts
 
 
-def _first_conflicts(which: Q) -> Some[Claim]:
+def _read_claims(which: Q) -> TruncatedList[Claim]:
     """Return open claims in the order in which they are decided, then closed ones, newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
     order = (closed.desc(nulls_first=True), *IN_ORDER)
     # Join the words to the few rows that are shown, not to all that are sorted.
     keys = Claim.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
     rows = Claim.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
-    return _first(rows.order_by(*order), CONFLICTS_MAX)
+    return TruncatedList.read(rows.order_by(*order), CONFLICTS_MAX)
 
 
-def _first_events(taken: Collection[Place] | None, **which: Any) -> Some[HistoryEntry]:
-    """Return the newest events. ``taken`` are the places where the concept has a fact, or None if they are not
-    known."""
-    rows = _first(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
-    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
-    events: Some[HistoryEntry] = Some()
-    for row in rows:
-        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
-        is_free = taken is None or not {slot, (*slot, parent_id)} & set(taken)
-        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
-        events.append(HistoryEntry(row, describe_history(row, tokens), can_return))
-    events.has_more = rows.has_more
+def _read_history(taken: Collection[Place] | None, **which: Any) -> TruncatedList[HistoryEntry]:
+    """Return the newest events. ``taken`` is as for ``describe_events``."""
+    events = TruncatedList[Any].read(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
+    events[:] = describe_events(events, taken)
     return events
 
 
-def _in_words(counted: int, shown: int = 0) -> str:
-    """Format the number of rows that are not shown; "" for none."""
-    if counted > COUNTED_MAX:
-        return f"more than {COUNTED_MAX - shown:,}"
-    return f"{counted - shown:,}" if counted > shown else ""
+def describe_events(rows: Sequence[EdgeHistory], taken: Collection[Place] | None) -> list[HistoryEntry]:
+    """Describe the rows. ``taken`` are the places where their concepts have facts, or None if these are not known."""
+    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
+    taken = set(taken or ())
+    entries = []
+    for row in rows:
+        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
+        is_free = not {slot, (*slot, parent_id)} & taken
+        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
+        entries.append(HistoryEntry(row, describe_history(row, tokens), can_return))
+    return entries

@@ -68,6 +68,23 @@ OUTCOMES: Final = {
     "asked_model": "asked by the model",
 }
 
+# The actions of a memory's history, in words.
+MEMORY_CHANGES: Final = {
+    "create": "was written",
+    "confirm": "was said again",
+    "edit": "was edited",
+    "promote": "was promoted",
+    "dispute": "is disputed",
+    "supersede": "was replaced",
+    "merge": "was merged",
+    "deprecate": "became too uncertain",
+    "invalidate": "was taken back",
+    "restore": "holds again",
+    "keep": "was kept beside another",
+    "undo": "was put back",
+    "quarantine": "was put among the candidates",
+}
+
 
 def describe_counts(counts: Mapping[str, int]) -> str:
     """Return a run's counts in words, such as "3 updated, 1 failed"."""

@@ -14,7 +14,7 @@ PAGES = (
     "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
     "config", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
     "episode", "projects", "project", "values", "value", "new value", "mirror", "facts", "observations", "candidates",
-    "candidate",
+    "candidate", "fact", "history",
 )  # fmt: skip
 
 
@@ -63,6 +63,8 @@ def paths(running: Festinger) -> dict[str, str]:
         "new value": address("memory_projectstate_add"),
         "mirror": address("resolution_mirror", "axed") + "?since=2026-01-01",
         "facts": address("memory_edge_changelist"),
+        "fact": address("memory_edge_change", world.edge(running, disputes[0].word)),
+        "history": address("memory_edgehistory_changelist"),
         "observations": address("memory_observation_changelist"),
         "candidates": address("resolution_candidate_changelist"),
         "candidate": address("resolution_candidate_change", running.run(waiting)[0][0]),
@@ -87,9 +89,29 @@ def test_what_a_search_found_has_labels_and_contrast(paths: dict[str, str], olga
 
 def test_what_would_be_forgotten_has_labels_and_contrast(paths: dict[str, str], olga: Person) -> None:
     olga.page.goto(paths["memory"])
-    olga.page.get_by_role("button", name="Forget for good").click()
+    olga.page.get_by_role("link", name="Forget for good").click()
     expect(olga.page.get_by_role("heading", name="would be forgotten")).to_be_visible()
     check_in_light_and_dark(olga)
+
+
+def test_a_dialog_has_labels_and_contrast_and_is_sent_with_the_keyboard(paths: dict[str, str], olga: Person) -> None:
+    olga.page.goto(paths["memory"])
+    olga.page.get_by_role("link", name="Deprecate").focus()
+    olga.types("Enter")
+    expect(olga.page.get_by_label("Why")).to_be_focused()
+    assert violations(olga.page) == []
+
+    olga.types("Escape", "Control+e", "Control+e")
+    expect(olga.page.locator("html")).to_have_class("dark")
+    olga.page.get_by_role("link", name="Deprecate").focus()
+    olga.types("Enter")
+    expect(olga.page.get_by_label("Why")).to_be_focused()
+    assert violations(olga.page) == []
+
+    olga.page.keyboard.type("it is gone")
+    olga.types("Enter")
+    olga.is_told("It was deprecated.")
+    olga.is_told("became too uncertain (olga): it is gone")
 
 
 def check_in_light_and_dark(olga: Person) -> None:

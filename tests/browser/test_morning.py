@@ -137,7 +137,7 @@ def test_a_muted_concept_is_missing_in_the_next_prompt_until_it_is_unmuted(whole
 
     olga.opens("memory_soas_change", world.concept(whole, "chatter"))
     olga.page.get_by_role("button", name="Mute", exact=True).click()
-    olga.is_told("is muted")
+    olga.is_told("1 muted")
     assert "chatter: [type] noise" not in next_prompt(whole, "Is chatter off?")
 
     olga.page.get_by_role("button", name="Unmute", exact=True).click()
@@ -150,7 +150,7 @@ def test_a_fact_is_retired_on_its_concept_and_put_back(whole: Festinger, olga: P
 
     olga.opens("memory_soas_change", world.concept(whole, "teapot"))
     olga.page.get_by_text("Retire…").first.click()
-    olga.page.get_by_label("Why").first.fill("it is broken")
+    olga.page.get_by_label("Why").fill("it is broken")
     olga.page.get_by_role("button", name="Retire").click()
     expect(olga.page.get_by_text("Nothing yet: teach it above.")).to_be_visible()
     assert world.facts(whole, "teapot") == set()

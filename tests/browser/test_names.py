@@ -28,7 +28,7 @@ def test_two_concepts_are_merged_and_the_merge_is_undone(whole: Festinger, olga:
     olga.opens(CONCEPT, world.concept(whole, "mouse-kv"))
     page = olga.page
     page.get_by_role("link", name="Rename or merge").click()
-    page.get_by_label("New name, or the other one").fill("mouse-kvasir")
+    page.get_by_label("New or existing name").fill("mouse-kvasir")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("mouse-kvasir runs on baldur")).to_be_visible()
     expect(page.locator("li", has_text="tyr").get_by_text("conflict", exact=True)).to_be_visible()
@@ -48,7 +48,7 @@ def test_a_dimension_is_renamed_and_one_without_facts_deleted(whole: Festinger, 
     olga.opens("memory_dimension_change", dimension)
     page = olga.page
     page.get_by_role("link", name="Rename, merge or delete").click()
-    page.get_by_label("New name, or the other one").fill("Mouse University")
+    page.get_by_label("New or existing name").fill("Mouse University")
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Rename", exact=True).click()
 

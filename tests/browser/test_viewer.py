@@ -61,13 +61,13 @@ def test_a_viewer_is_refused_what_the_buttons_would_send(whole: Festinger, vera:
         address("resolution_conflict_decide", dispute.id): {"decision": "update"},
         address("resolution_conflict_run"): {},
         address("memory_soas_teach", concept): {"statement": "is a statue in context of art"},
-        address("memory_soas_mute", concept): {"muted": "true"},
-        address("memory_edge_retire", edge): {"reason": "no"},
+        address("memory_soas_marks"): {"mark": "muted", "to": "true", "keys": str(concept)},
+        address("memory_edge_retire_one", edge): {"_form_submitted": "true", "reason": "no"},
         address("memory_config_changelist"): {"zero_hit_max": "2"},
         address("resolution_transfer_import"): {},
-        address("memory_memory_act", 1): {"act": "invalidate"},
+        address("memory_memory_take_back", 1): {"_form_submitted": "true"},
         address("memory_memory_merge"): {"ids": "1,2", "winner": "1"},
-        address("memory_memory_separate"): {"merge": "1"},
+        address("memory_memory_separate", 1): {"_form_submitted": "true", "merge": "1"},
     }
     vera.opens("index")
     [token] = [cookie["value"] for cookie in vera.page.context.cookies() if cookie["name"] == "festinger_csrf"]

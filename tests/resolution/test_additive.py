@@ -20,7 +20,7 @@ from resolution.intake.retirement import put_back, retire_one
 from resolution.models import Candidate, Claim, Conflict, Run
 from resolution.naming.merging import merge
 from resolution.pages import conflict_facts
-from resolution.pages.concept_detail import portrait
+from resolution.pages.concept_detail import find_concept_page
 from resolution.pages.conflict_detail import dossier
 from resolution.quarantine import find_suspects, quarantine
 from tests.arrange import OPERATOR, dispute, dump, facts, forget, graph, say
@@ -88,9 +88,9 @@ def test_of_a_slot_with_many_one_fact_is_disputed_decided_and_put_back() -> None
     page = dossier(claim.conflict_id)
     assert page is not None
     assert page.row.existing.words == "kvasir uses redis"
-    concept = portrait(Soas.objects.get(token="kvasir").pk)
+    concept = find_concept_page(Soas.objects.get(token="kvasir").pk)
     assert concept is not None
-    disputed = {known.edge.parent.token for known in concept.facts if known.conflict_id is not None}
+    disputed = {known.edge.parent.token for known in concept.facts if known.edge.open_conflict is not None}
     assert disputed == {"redis"}
 
     decision = decide(claim.pk, OPERATOR, Verdict("update", reason="gone"))

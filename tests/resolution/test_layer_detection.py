@@ -18,7 +18,7 @@ from resolution.conflicts.opening import list_open_of
 from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import MemberKey, Resolution
 from resolution.intake.retirement import put_back, retire_one
-from resolution.memories import moving
+from resolution.memories import service
 from resolution.memories.project_state import settle
 from resolution.models import Conflict, LayerSlot, Run
 from resolution.nightly.runs import run_now
@@ -142,7 +142,7 @@ def test_a_moved_memory_meets_the_other_layers_of_its_new_project_only(project: 
     assert told is not None
     assert statuses() == ["open"]
 
-    moving.move(told.pk, nest, OPERATOR)
+    service.move(told.pk, nest, OPERATOR)
     assert statuses() == ["resolved"]
     decide(nest, "trunk", "branching", "preference")
     assert dict(Conflict.objects.values_list("project", "status")) == {"p05": "resolved", "nest": "open"}

@@ -16,8 +16,7 @@ from memory.models import Agent, Episode, GivenNote, Memory, MemoryHistory, Memo
 from resolution import tasks
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake import quotas
-from resolution.memories import moving, reading, service
-from resolution.memories.disputes import Settled
+from resolution.memories import reading, service
 from resolution.memories.remarks import Remark, RemarkMistake, compose
 from resolution.memories.service import Remembered, remember
 from resolution.models import AgentHour, Conflict, Decision
@@ -229,14 +228,7 @@ def test_a_memory_is_moved_to_another_project_where_it_meets_what_contradicts_it
     picture = lambda: list(Memory.objects.order_by("pk").values_list("project", "is_disputed", "confidence"))  # noqa: E731
     before = picture()
 
-    tried = moving.try_to_move([moved.pk, there.pk], project, OPERATOR)
-    assert picture() == before
-    outcome = tried[moved.pk]
-    assert isinstance(outcome, Settled)
-    assert [one.pk for one in outcome.disputed] == [there.pk]
-    assert "already" in str(tried[there.pk])
-
-    settled = moving.move(moved.pk, project, OPERATOR, "it is the hive's")
+    settled = service.move(moved.pk, project, OPERATOR, "it is the hive's")
 
     assert [one.pk for one in settled.disputed] == [there.pk]
     assert [(row[0], row[1]) for row in picture()] == [(project.pk, True), (None, False), (project.pk, True)]
@@ -245,11 +237,11 @@ def test_a_memory_is_moved_to_another_project_where_it_meets_what_contradicts_it
     assert (last.after["moved"], last.before["project_id"], last.reason) == (["", "hive"], None, "it is the hive's")
     assert set(Conflict.objects.values_list("project", "status")) == {("", "resolved"), ("hive", "open")}
 
-    moving.move(moved.pk, None, OPERATOR)
+    service.move(moved.pk, None, OPERATOR)
     assert [row[:2] for row in picture()] == [row[:2] for row in before]
     tell("I prefer tabs to spaces.", Scope(SAM.speaker, project.pk))
     with pytest.raises(InvalidDecision, match="has it already"):
-        moving.move(moved.pk, project, OPERATOR)
+        service.move(moved.pk, project, OPERATOR)
 
 
 def test_a_changing_statement_takes_the_place_of_what_the_same_speaker_said() -> None:

@@ -13,8 +13,7 @@ from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.conflicts.opening import Member, open_conflict
 from resolution.memories.project_state import settle, withdraw
-from resolution.pages.mirror.markdown import write_markdown
-from resolution.pages.mirror.sheet import Mirror, make_mirror
+from resolution.pages.mirror import Mirror, make_mirror, write_markdown
 from tests import arrange
 from tests.arrange import update
 
@@ -71,8 +70,8 @@ def test_concepts_stand_by_their_kind_and_facts_by_their_dimension(project: Proj
 
     assert concepts_of(mirror) == {"component": ["p05.frame", "p05.mount"], "service": ["p05.alpha", "p05.zeta"]}
     answers = {
-        answer.dimension.token: [field.row.parent.token for field in answer.facts]
-        for answer in mirror.concepts["component"][0].answers
+        dimension.token: [value.row.parent.token for value in values]
+        for dimension, values in mirror.concepts["component"][0].facts.items()
     }
     assert answers == {"artifact": ["drawing-1", "drawing-2"], "component-of": ["p05.laser"], "material": ["invar"]}
 
@@ -91,8 +90,8 @@ def test_a_disputed_field_leads_to_its_conflict_until_that_is_decided(project: P
 
     def marks(mirror: Mirror) -> list[int | None]:
         [[entry]] = mirror.concepts.values()
-        fields = [*mirror.states["decision"], *entry.answers[0].facts, *mirror.memories["Other"]]
-        return [field.conflict for field in fields]
+        [facts] = entry.facts.values()
+        return [value.conflict for value in (*mirror.states["decision"], *facts, *mirror.memories["Other"])]
 
     slot = disputed.questions[1].conflict.pk
     assert marks(disputed) == [across, slot, across]
@@ -132,10 +131,13 @@ def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
     settle(project, "decision", "wavelength", "1064 nm", ADA, "cheaper")
     withdraw(project, "milestone", "review", ADA, "not planned")
     teach("p05.mount", "steel", "material")
-    teach("p05.mount", "wood", "material")
+    decided = teach("p05.mount", "wood", "material")
 
     mirror = make_mirror(project, since)
+    update(decided, ADA, "it was weighed")
+    [closed, *_] = [change.what for change in make_mirror(project, since).changes if change.kind == "conflict"]
 
+    assert closed == "resolved: p05.mount [material]: p05.mount has steel as its material"
     assert [(change.kind, change.what, change.who) for change in mirror.changes] == [
         ("conflict", "opened: p05.mount [material]: steel or wood", ""),
         ("fact", "stated: p05.mount has steel as its material", "dobby"),
@@ -143,8 +145,9 @@ def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
         ("state", "decision.wavelength = 1064 nm (was: 633 nm): cheaper", "ada"),
     ]
     [[frame, mount]] = mirror.concepts.values()
-    assert [entry.answers[0].facts[0].is_changed for entry in (frame, mount)] == [False, True]
-    assert [field.is_changed for field in mirror.states["decision"]] == [True]
+    facts = [values[0] for entry in (frame, mount) for values in entry.facts.values()]
+    assert [fact.is_changed for fact in facts] == [False, True]
+    assert [value.is_changed for value in mirror.states["decision"]] == [True]
     assert make_mirror(project, since + timedelta(hours=1)).changes == []
 
 
@@ -154,9 +157,7 @@ def test_it_is_read_in_as_many_queries_however_much_there_is(project: Project) -
         for each in range(number):
             teach(f"p05.part-{each}", "invar", "material")
             settle(project, "decision", f"key_{each}", "yes", ADA)
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             make_mirror(project, timezone.now() - timedelta(days=1))
         counts.append(len(captured))
 

@@ -14,7 +14,7 @@ from resolution.actors import Actor
 from resolution.models import Claim
 from resolution.nightly.resolver import pending
 from resolution.pages import concept_graph
-from resolution.pages.concept_detail import portrait, sheet
+from resolution.pages.concept_detail import find_concept_page, find_fact_page
 from resolution.pages.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
 from resolution.pages.conflict_list import Filters, next_open
 from tests.arrange import dismiss, dispute, say
@@ -119,7 +119,7 @@ def test_of_several_claims_to_a_place_all_are_one_and_decided_in_their_order() -
     for row, hours in zip(rows, (0, 2, 1), strict=True):
         Claim.objects.filter(pk=row.pk).update(created_at=rows[0].created_at - timedelta(hours=hours))
     (standing,) = (line for line in look("gnommoweb").lines if line.edge_id is not None)
-    pictured, told = portrait(standing.concept_id), sheet(standing.edge_id or 0)
+    pictured, told = find_concept_page(standing.concept_id), find_fact_page(standing.edge_id or 0)
     assert pictured is not None
     assert told is not None
 
@@ -127,7 +127,12 @@ def test_of_several_claims_to_a_place_all_are_one_and_decided_in_their_order() -
 
     assert in_order == [rows[1], rows[2], rows[0]] == pictured.claims == told.claims
     assert next_open(Filters()) == rows[1].conflict
-    assert standing.conflict_id == pictured.facts[0].conflict_id == told.known.conflict_id == rows[1].conflict_id
+    assert (
+        standing.conflict_id
+        == pictured.facts[0].edge.open_conflict
+        == told.known.edge.open_conflict
+        == rows[1].conflict_id
+    )
     claimed = {line.conflict_id for line in look("gnommoweb").lines if line.edge_id is None}
     assert claimed == {rows[0].conflict_id}
 
@@ -137,7 +142,7 @@ def test_what_is_decided_comes_after_what_is_open_the_newest_first() -> None:
     for row in rows[:2]:
         dismiss(row.pk, Actor("hermione", Source.OPERATOR), "")
 
-    found = portrait(rows[0].concept_id)
+    found = find_concept_page(rows[0].concept_id)
 
     assert found is not None
     assert found.claims == [rows[2], rows[1], rows[0]]

@@ -6,11 +6,11 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.access import agent_tokens
-from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, Soas, Source
+from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, PromptOpening, Soas, Source
 from memory.running import bootstrap
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.actors import Actor
-from resolution.models import Claim, Run
+from resolution.models import Candidate, Claim, Run
 from tests.arrange import dismiss, dispute, facts, teach
 from tests.worlds import Login
 
@@ -66,6 +66,23 @@ def results(client: Client, path: str, searched: str) -> int:
     return int(answer.context["cl"].result_count)
 
 
+def test_candidates_and_templates_are_those_that_wait_until_others_are_chosen(operator: Client) -> None:
+    stated = {"concept": "kvasir", "dimension": "type", "is_isa": True, "channel": "quoted", "confidence": 0.4}
+    opened = {"agent": "harry", "text": "Tag this chat:", "seen": [], "found_at": timezone.now()}
+    for state in ("open", "dismissed"):
+        Candidate.objects.create(**stated, parent=state, state=state, voices=[])
+    for number, state in enumerate(("template", "own")):
+        PromptOpening.objects.create(**opened, digest=bytes([number]) * 16, state=state)
+
+    for path, waiting, other in (
+        ("resolution/candidate", "open", "dismissed"),
+        ("memory/promptopening", "template", "own"),
+    ):
+        for query, shown in (({}, waiting), ({"state": other}, other)):
+            rows = operator.get(f"/admin/{path}/", query).context["cl"].result_list
+            assert [row.state for row in rows] == [shown]
+
+
 def test_a_concept_is_found_with_its_facts(operator: Client) -> None:
     found = operator.get("/admin/memory/soas/", {"q": "thing7"}).content.decode()
     page = operator.get(f"/admin/memory/soas/{Soas.objects.get(token='thing7').pk}/change/").content.decode()
@@ -110,7 +127,7 @@ def test_a_dimension_keeps_one_fact_again_only_while_no_concept_has_several(oper
     told = operator.post(path, {"question": "", "on_collision": "keep_all"}, follow=True).content.decode()
     refused = operator.post(path, {"question": "", "on_collision": "queue"}).content.decode()
 
-    assert "1 claim that waited is settled" in told
+    assert "1 claim that waited is placed" in told
     assert facts() >= {"kvasir ispart rust tech", "kvasir ispart lua tech"}
     assert "It holds several facts about kvasir (2): retire all but one of each first." in refused
     Edge.objects.get(parent__token="lua").delete()

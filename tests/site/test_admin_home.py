@@ -202,13 +202,13 @@ def test_what_is_no_statement_is_refused_and_stays_in_its_field(operator: Client
 def test_a_word_is_muted_on_the_page(operator: Client) -> None:
     kvasir = named("kvasir", 1_000)
 
-    address = reverse("admin:memory_soas_mute", args=[kvasir.pk])
-    answer = operator.post(address, {"muted": "true", "next": HOME}, follow=True)
+    given = {"mark": "muted", "to": "true", "keys": kvasir.pk, "next": HOME}
+    answer = operator.post(reverse("admin:memory_soas_marks"), given, follow=True)
 
     kvasir.refresh_from_db()
     assert kvasir.is_muted
     shown = answer.content.decode()
-    assert shown.count(address) == shown.count(">Unmute</button>") == 1  # in the message
+    assert shown.count(f'name="keys" value="{kvasir.pk}"') == shown.count(">Undo</button>") == 1  # in the message
 
 
 def test_all_words_on_the_page_are_muted_and_that_is_undone(operator: Client) -> None:
@@ -299,7 +299,7 @@ def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
     assert (
         viewer.post(reverse("admin:memory_soas_teach", args=[kvasir.pk]), {"statement": "is a repo"}).status_code == 403
     )
-    assert viewer.post(reverse("admin:memory_soas_mute", args=[kvasir.pk]), {"muted": "true"}).status_code == 403
+    assert viewer.post(reverse("admin:memory_soas_marks"), {"mark": "muted", "keys": kvasir.pk}).status_code == 403
 
 
 def test_who_may_see_nothing_sees_an_empty_page(client: Client) -> None:

@@ -284,11 +284,16 @@ def test_teaching_leads_back_to_where_it_was_asked_for_on_this_site_only(operato
 # --- retiring, and putting back ---
 
 
+def retire(client: Client, key: int, reason: str = "") -> tuple[str, str]:
+    """Send the dialog of the fact's page."""
+    return post(client, f"edge/{key}/retire/", _form_submitted="true", reason=reason)
+
+
 def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: Client) -> None:
     key = edge().pk
     before = Edge.objects.filter(pk=key).values("parent_id", "confidence", "agent", "last_confirmed").get()
 
-    leads_to, said = post(operator, f"edge/{key}/retire/", reason="it has moved")
+    leads_to, said = retire(operator, key, reason="it has moved")
     row = EdgeHistory.objects.get(action="retire")
     button = re.search(r'action="/admin/memory/(edgehistory/\d+/put-back/)"', said)
     assert (row.actor, row.reason, Edge.objects.filter(pk=key).exists()) == ("hermione", "it has moved", False)
@@ -298,12 +303,12 @@ def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: C
     back_at, said = post(operator, button[1], next=leads_to)
 
     assert back_at == leads_to == f"/admin/memory/soas/{concept().pk}/change/"
-    assert "gnommoweb runs on heimdall</a> stands again as it was." in said
+    assert "gnommoweb runs on heimdall</a> is current again." in said
     assert Edge.objects.filter(pk=edge().pk).values(*before).get() == before
 
 
 def test_what_cannot_be_put_back_is_told_with_the_reason(operator: Client) -> None:
-    post(operator, f"edge/{edge().pk}/retire/")
+    retire(operator, edge().pk)
     row = EdgeHistory.objects.get(action="retire")
     teach(operator, "runs on turing")
 
@@ -314,7 +319,7 @@ def test_what_cannot_be_put_back_is_told_with_the_reason(operator: Client) -> No
 
 
 def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Client) -> None:
-    post(operator, f"edge/{edge().pk}/retire/")
+    retire(operator, edge().pk)
     row = EdgeHistory.objects.get(action="retire")
 
     assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
@@ -324,8 +329,18 @@ def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Cli
     assert "/put-back/" not in concept_page(operator)
 
 
+def test_where_a_dimension_keeps_all_a_fact_can_be_put_back_beside_others(operator: Client) -> None:
+    for name in ("redis", "nginx"):
+        say(f"gnommoweb ispart {name} uses")
+    retire(operator, Edge.objects.get(parent__token="redis", dim__token="uses").pk)
+    row = EdgeHistory.objects.get(action="retire")
+
+    assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
+    assert f"/admin/memory/edgehistory/{row.pk}/put-back/" in concept_page(operator)
+
+
 def test_a_root_is_not_retired(operator: Client) -> None:
-    said = post(operator, f"edge/{edge('type', 'type').pk}/retire/")[1]
+    said = retire(operator, edge("type", "type").pk)[1]
 
     assert said == "Nothing was retired: a dimension's root stays."
     assert Edge.objects.filter(concept__token="type", dim__token="type").exists()
@@ -333,27 +348,31 @@ def test_a_root_is_not_retired(operator: Client) -> None:
 
 def test_a_fact_that_has_gone_is_not_retired_again(operator: Client) -> None:
     key = edge().pk
-    post(operator, f"edge/{key}/retire/")
+    retire(operator, key)
 
-    assert post(operator, f"edge/{key}/retire/")[1].endswith("Nothing was retired: that fact stands no more.")
+    assert retire(operator, key)[1].endswith("Nothing was retired: that fact is no longer current.")
     assert EdgeHistory.objects.filter(action="retire").count() == 1
 
 
 # --- the marks ---
 
 
+def mark(client: Client, name: str, to: str) -> None:
+    post(client, "soas/marks/", mark=name, to=to, keys=str(concept().pk))
+
+
 def test_a_concept_is_muted_and_unmuted(operator: Client) -> None:
     for value, is_muted in (("true", True), ("false", False)):
-        post(operator, f"soas/{concept().pk}/mute/", muted=value)
+        mark(operator, "muted", value)
         assert concept().is_muted is is_muted
 
 
 def test_a_name_that_became_a_dictionary_word_is_salient_no_more(operator: Client) -> None:
     Soas.objects.filter(pk=concept().pk).update(encounter_count=100, saliency=2.0)
 
-    post(operator, f"soas/{concept().pk}/common/", common="true")
+    mark(operator, "common", "true")
     assert (concept().is_common, concept().saliency) == (True, 0.0)
-    post(operator, f"soas/{concept().pk}/common/", common="false")
+    mark(operator, "common", "false")
     assert (concept().is_common, concept().saliency) == (False, 2.0)
 
 
@@ -464,8 +483,7 @@ def test_the_history_is_told_in_words(operator: Client) -> None:
 
 CHANGES: list[Callable[[], str]] = [
     lambda: f"soas/{concept().pk}/teach/",
-    lambda: f"soas/{concept().pk}/mute/",
-    lambda: f"soas/{concept().pk}/common/",
+    lambda: "soas/marks/",
     lambda: f"edge/{edge().pk}/retire/",
     lambda: f"edgehistory/{EdgeHistory.objects.earliest('pk').pk}/put-back/",
 ]
@@ -473,14 +491,11 @@ CHANGES: list[Callable[[], str]] = [
 
 @pytest.mark.parametrize("path", CHANGES)
 def test_a_viewer_changes_nothing(viewer: Client, path: Callable[[], str]) -> None:
-    answer = viewer.post(f"/admin/memory/{path()}", {"statement": "is owned by me", "muted": "true", "common": "true"})
+    mark = {"mark": "muted", "to": "true", "keys": concept().pk}
+    answer = viewer.post(f"/admin/memory/{path()}", {"statement": "is owned by me", "_form_submitted": "true", **mark})
 
     assert answer.status_code == 403
-    assert (Edge.objects.filter(concept=concept()).count(), concept().is_muted, concept().is_common) == (
-        2,
-        False,
-        False,
-    )
+    assert (Edge.objects.filter(concept=concept()).count(), concept().is_muted) == (2, False)
 
 
 def test_nothing_is_posted_to_the_page_of_a_concept_or_a_fact(operator: Client) -> None:
@@ -488,14 +503,28 @@ def test_nothing_is_posted_to_the_page_of_a_concept_or_a_fact(operator: Client) 
         assert operator.post(f"/admin/memory/{path}", {"is_muted": "on"}).status_code == 405
 
 
-@pytest.mark.parametrize("path", CHANGES[:3])
+@pytest.mark.parametrize("path", CHANGES)
 def test_nothing_is_changed_by_looking(operator: Client, path: Callable[[], str]) -> None:
-    assert operator.get(f"/admin/memory/{path()}").status_code == 302
+    changes = EdgeHistory.objects.count()
+
+    operator.get(f"/admin/memory/{path()}")
+
+    assert (EdgeHistory.objects.count(), concept().is_muted) == (changes, False)
 
 
 def test_a_viewer_is_offered_no_button(viewer: Client) -> None:
     assert 'method="post"' not in concept_page(viewer).partition('id="content"')[2]
     assert "Retire" not in page(viewer, f"edge/{edge().pk}/change/")
+
+
+def test_a_fact_is_retired_from_its_page_and_its_concept_s_but_no_root(operator: Client) -> None:
+    asked = f"/admin/memory/edge/{edge().pk}/retire/"
+
+    assert asked in page(operator, f"edge/{edge().pk}/change/")
+    assert asked in concept_page(operator)
+    assert "It is no longer recalled" in operator.get(asked).content.decode()
+    root = edge("type", "type").pk
+    assert f"edge/{root}/retire/" not in page(operator, f"edge/{root}/change/")
 
 
 def test_a_concepts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:

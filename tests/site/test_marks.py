@@ -37,8 +37,8 @@ def operator(name: str) -> Client:
 
 
 def mark(client: Client, concept: Soas, name: str, value: str) -> None:
-    key = {"mute": "muted"}.get(name, name)
-    assert client.post(f"/admin/memory/soas/{concept.pk}/{name}/", {key: value}).status_code == 302
+    fields = {"mark": name, "to": value, "keys": concept.pk}
+    assert client.post("/admin/memory/soas/marks/", fields).status_code == 302
 
 
 def log() -> list[tuple[str, str, str]]:
@@ -54,7 +54,7 @@ def page(client: Client, concept: Soas) -> str:
 def test_each_change_of_a_mark_is_logged_once(kvasir: Soas) -> None:
     hermione = operator("hermione")
 
-    for name, value in (("mute", "true"), ("mute", "true"), ("common", "true"), ("mute", "false")):
+    for name, value in (("muted", "true"), ("muted", "true"), ("common", "true"), ("muted", "false")):
         mark(hermione, kvasir, name, value)
 
     assert log() == [
@@ -78,13 +78,13 @@ def test_those_that_are_muted_together_have_a_line_each(kvasir: Soas) -> None:
     assert set(Soas.objects.filter(pk__in=keys).values_list("is_muted", flat=True)) == {True}
 
 
-def test_the_concepts_page_tells_who_changed_each_mark_last(kvasir: Soas) -> None:
+def test_the_concepts_page_tells_who_changed_its_marks_last(kvasir: Soas) -> None:
     hermione, ron = operator("hermione"), operator("ron")
-    mark(hermione, kvasir, "mute", "true")
-    mark(hermione, kvasir, "mute", "false")
-    mark(ron, kvasir, "mute", "true")
+    mark(hermione, kvasir, "muted", "true")
+    mark(hermione, kvasir, "muted", "false")
+    mark(ron, kvasir, "muted", "true")
     mark(hermione, kvasir, "common", "true")
-    mark(ron, Soas.objects.create(token="heimdall"), "mute", "true")
+    mark(ron, Soas.objects.create(token="heimdall"), "muted", "true")
 
     shown = page(ron, kvasir)
 
@@ -127,7 +127,7 @@ def test_who_marked_a_concept_is_one_query_however_often_it_was_marked(
     with django_assert_num_queries(1):
         found = last_changes(kvasir)
 
-    assert [(change.what, change.by) for change in found] == [("unmuted", "hermione")]
+    assert [(what, by) for what, by, _ in found] == [("unmuted", "hermione"), ("muted", "hermione")]
 
 
 def test_a_concept_that_nobody_marked_has_no_such_line(kvasir: Soas) -> None:

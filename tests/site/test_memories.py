@@ -113,26 +113,34 @@ def test_many_are_promoted_taken_back_and_restored(operator: Client) -> None:
     again = operator.post(f"{PAGE}?status=all", {"action": "promote_them", "_selected_action": keys}, follow=True)
 
     assert "3 skipped" in again.content.decode()
-    assert "waits no more" in again.content.decode()
+    assert "is no candidate any longer" in again.content.decode()
+
+
+def act(client: Client, memory: Memory, act: str, **fields: Any) -> str:
+    """Send the dialog of an act on the memory's page, and return the page that follows."""
+    answer = client.post(f"{PAGE}{memory.pk}/{act}/", {"_form_submitted": "true", **fields}, follow=True)
+    return " ".join(answer.content.decode().split())
 
 
 @pytest.mark.parametrize(
-    ("act", "became", "did"),
-    [("deprecate", "deprecated", "deprecate"), ("invalidate", "invalid", "invalidate")],
+    ("name", "became", "did"),
+    [("deprecate", "deprecated", "deprecate"), ("take_back", "invalid", "invalidate")],
 )
 def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
-    operator: Client, act: str, became: str, did: str
+    operator: Client, name: str, became: str, did: str
 ) -> None:
     memory = remember("Remember that lunch is at noon.", confidence=0.2)
-    page = f"{PAGE}{memory.pk}"
+    assert "Kept in the history." in see(operator, f"{PAGE}{memory.pk}/{name}/")
+    assert memory.history.count() == 1
 
-    operator.post(f"{page}/act/", {"act": act, "reason": "nobody eats"})
+    shown = act(operator, memory, name, reason="nobody eats")
     memory.refresh_from_db()
     row = memory.history.latest("id")
     assert (memory.status, row.action, row.reason, row.actor) == (became, did, "nobody eats", "hermione")
-    assert ">Restore</button>" in see(operator, f"{page}/change/")
+    assert f"{PAGE}{memory.pk}/restore/" in shown
+    assert f"{PAGE}{memory.pk}/deprecate/" not in shown
 
-    operator.post(f"{page}/act/", {"act": "restore"})
+    act(operator, memory, "restore")
     memory.refresh_from_db()
     assert (memory.status, memory.confidence > 0.5) == ("active", True)
     consolidate()
@@ -159,19 +167,52 @@ def test_two_are_merged_by_hand_and_separated_again(operator: Client) -> None:
     assert "the same" in see(operator, f"{PAGE}{other.pk}/change/")
 
     loser = see(operator, f"{PAGE}{one.pk}/change/")
-    assert "Merged into" in loser
-    assert ">Restore</button>" not in loser
+    assert "merged into" in loser
+    assert f"{PAGE}{one.pk}/separate/" in loser
+    assert f"{PAGE}{one.pk}/restore/" not in loser
     merge = Decision.objects.get()
-    told = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
-    assert "memories of their own again" in told.content.decode()
+    assert one.text in see(operator, f"{PAGE}{other.pk}/separate/")
+    assert "memories of their own again" in act(operator, other, "separate", merge=merge.pk)
     one.refresh_from_db()
     other.refresh_from_db()
     assert [store.take_snapshot(memory) for memory in (one, other)] == before
     assert not other.lineage.exists()
     operator.post(f"{PAGE}merge/", fields)
-    assert see(operator, f"{PAGE}{other.pk}/change/").count("Separate again") == 1
-    again = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
-    assert "already undone" in again.content.decode()
+    assert "Select a valid choice" in act(operator, other, "separate", merge=merge.pk)
+    assert Decision.objects.get(undone_by=None, kind="consolidate").pk != merge.pk
+
+
+def test_the_project_is_a_field_and_what_contradicts_the_memory_there_is_told(operator: Client) -> None:
+    project = Project.objects.create(slug="hogwarts", name="Hogwarts")
+    there, moved = (
+        remember("I prefer a merge-commit workflow.", project=project),
+        remember("I prefer a rebase workflow."),
+    )
+    page, form = f"{PAGE}{moved.pk}/change/", FORM | {"text": moved.text, "project": project.pk}
+
+    told = operator.post(page, form | {"_continue": "Save"}, follow=True).content.decode()
+
+    moved.refresh_from_db()
+    there.refresh_from_db()
+    assert (moved.project, moved.is_disputed, there.is_disputed) == (project, True, True)
+    assert "both are marked as disputed" in told
+    assert "what all projects share → hogwarts" in told
+    operator.post(page, form | {"project": ""})
+    there.refresh_from_db()
+    assert not there.is_disputed
+    operator.post(page, form)
+    again = remember(moved.text)
+    assert again != moved
+    assert "Hogwarts has it already" in operator.post(f"{PAGE}{again.pk}/change/", form).content.decode()
+
+
+def test_a_dialog_that_the_page_sends_is_left_for_the_page(operator: Client) -> None:
+    memory = remember("Remember that lunch is at noon.")
+
+    sent = {"_form_submitted": "true"}
+    answer = operator.post(f"{PAGE}{memory.pk}/deprecate/", sent, headers={"HX-Request": "true"})
+
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, f"{PAGE}{memory.pk}/change/")
 
 
 def test_what_is_not_the_same_or_not_of_the_same_is_not_merged(operator: Client) -> None:
@@ -180,13 +221,13 @@ def test_what_is_not_the_same_or_not_of_the_same_is_not_merged(operator: Client)
     others = {
         "different people": remember("I prefer rebase workflows."),
         "different projects": remember("Remember that lunch is at noon."),
-        "does not hold": remember("Remember that tea is at five."),
+        "is not current": remember("Remember that tea is at five."),
         "is disputed": remember("Remember that supper is at eight."),
     }
     Memory.objects.filter(pk=others["different people"].pk).update(person="ron")
     Memory.objects.filter(pk=others["different projects"].pk).update(project=project)
     Memory.objects.filter(pk=others["is disputed"].pk).update(is_disputed=True)
-    service.invalidate(others["does not hold"].pk, Actor("hermione", Source.OPERATOR))
+    service.invalidate(others["is not current"].pk, Actor("hermione", Source.OPERATOR))
 
     for why, other in others.items():
         fields = {"ids": f"{mine.pk},{other.pk}", "winner": mine.pk}
@@ -244,14 +285,14 @@ def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client:
     viewer.user_permissions.add(Permission.objects.get(codename="view_memory"))
     client.force_login(viewer)
     posts = {
-        f"{memory.pk}/act/": {"act": "invalidate"},
+        f"{memory.pk}/take_back/": {"_form_submitted": "true"},
         "merge/": {"ids": f"{memory.pk},{other.pk}", "winner": memory.pk},
-        "separate/": {"merge": 1},
+        f"{memory.pk}/separate/": {"_form_submitted": "true", "merge": 1},
     }
 
     page = see(client, f"{PAGE}{memory.pk}/change/").partition('id="content"')[2]
     assert "Forget for good" not in page
-    assert 'name="act"' not in page
+    assert f"{PAGE}{memory.pk}/take_back/" not in page
     assert [client.post(f"{PAGE}{path}", fields).status_code for path, fields in posts.items()] == [403] * 3
     forget(client, PAGE, memory.pk)
     assert set(Memory.objects.values_list("status", flat=True)) == {"active"}
@@ -298,7 +339,8 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
     asked = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}).content.decode()
     assert "1 episode and 1 memory would be forgotten for good" in asked
     assert f'action="{path}"' in asked
-    assert f'action="{path}"' in see(operator, f"{path}{episodes[0].pk}/change/")
+    assert f"{path}{episodes[0].pk}/forget/" in see(operator, f"{path}{episodes[0].pk}/change/")
+    assert "1 episode and 1 memory would be forgotten" in see(operator, f"{path}{episodes[0].pk}/forget/")
     assert episodes[0].text in asked
     assert Memory.objects.count() == 3
 

@@ -65,8 +65,9 @@ PAYLOAD = {
     "scope": "operator", "provider": "ollama", "model_name": "theirs", "base_url": "http://elsewhere.example",
     "setting": "write_model_id", "chosen": "true", "username": "intruder", "password1": "Xy7-abcdefgh",
     "password2": "Xy7-abcdefgh", "usable_password": "true", "is_superuser": "on", "is_staff": "on", "is_active": "on",
-    "every": "7", "period": "days", "statement": "intruder -isa agent", "muted": "true", "is_muted": "on",
-    "common": "true", "is_common": "on", "reason": "because", "decision": "dismiss", "kind": "dismiss",
+    "every": "7", "period": "days", "statement": "intruder -isa agent", "is_muted": "on",
+    "mark": "muted", "to": "true", "is_common": "on", "_form_submitted": "true",
+    "reason": "because", "decision": "dismiss", "kind": "dismiss",
     "choice": "dismiss", "dimension": "runs-on", "existing_dimension": "made-by", "incoming_dimension": "kept-by",
     "fact": "intruder -isa agent", "concept": "intruder", "confirm": "yes", "address": "http://127.0.0.1:9/theirs",
     "events": "run.failed", "key": "theirs",
@@ -269,7 +270,8 @@ def changed_by(client: Client, *tried: Address) -> set[str]:
     """The tables that are not what they were, after everything was tried at these addresses."""
     before = contents()
     for address in tried:
-        payload = PAYLOAD | {"_selected_action": str(address.row.pk if address.row is not None else "")}
+        chosen = str(address.row.pk if address.row is not None else "")
+        payload = PAYLOAD | {"_selected_action": chosen, "keys": chosen}
         client.post(address.path, payload)
         for action in actions_at(address):
             selected = {name: value for name, value in payload.items() if name != "_save"}  # or it is for list_editable
@@ -304,6 +306,8 @@ class Offers(HTMLParser):
         self.found += [f"{name}={given[name]}" for name in posts]
         if tag == "a" and re.search(r"/(add|delete|password)/(\?|$)", given.get("href") or ""):
             self.found.append(f"a link to {given['href']}")
+        if tag == "a" and given.get("hx-target") == "#modal-content":
+            self.found.append(f"a dialog {given['href']}")
         if tag == "form":
             self.form = given
         is_button = tag == "button" and (given.get("type") or "submit") == "submit"
@@ -368,12 +372,13 @@ def test_a_viewer_sees_every_list_and_every_row_but_those_of_accounts(viewed: di
 def test_what_is_tried_on_every_page_does_change_things_for_who_may(superuser: Client, addresses: list[Address]):
     """Or the tests above would say nothing."""
     listed = {address.path: address for address in addresses}
-    claim, edge, word = sample(Claim).pk, sample(Edge).pk, sample(Soas).pk
+    claim, edge, memory = sample(Claim).pk, sample(Edge).pk, sample(Memory).pk
     tried = [
         ("/admin/memory/config/", "config"),
         ("/admin/memory/agent/add/", "agent"),
-        (f"/admin/memory/soas/{word}/mute/", "soas"),
+        ("/admin/memory/soas/marks/", "soas"),
         (f"/admin/memory/edge/{edge}/retire/", "edge_history"),
+        (f"/admin/memory/memory/{memory}/take_back/", "memory"),
         ("/admin/memory/observation/", "observation"),
         ("/admin/auth/user/add/", "auth_user"),
         ("/admin/resolution/conflict/run/", "run"),

@@ -45,7 +45,7 @@ def test_a_value_is_settled_replaced_and_taken_back(operator: Client, project: P
     change = {"value": "PEEK", "reason": "It creeps less.", "_save": "Save"}
     page = operator.post(f"{PAGE}{first.pk}/change/", change, follow=True).content.decode()
     second = ProjectState.objects.get(status="active")
-    assert "It takes the place of" in page
+    assert "It replaces" in page
     assert second.value == "PEEK"
     assert "replaced by" in operator.get(f"{PAGE}{first.pk}/change/").content.decode()
     assert "GF-PTFE" in operator.get(f"{PAGE}{second.pk}/change/").content.decode()

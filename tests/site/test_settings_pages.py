@@ -331,7 +331,7 @@ def test_a_dimensions_page_says_what_a_change_means_and_logs_it(
     with django_assert_max_num_queries(QUERIES):
         told = page(operator, path)
 
-    assert "holds for what is said from then on" in told
+    assert "applies to later statements" in told
     assert "build-type" in told
     operator.post(path, {"question": row.question, "on_collision": "supersede"})
     assert LogEntry.objects.get().change_message == "on_collision: queue -> supersede"

@@ -253,7 +253,7 @@
             items.push(entry(sample("var(--fst-dispute)", {dashes: "7 5"}), "? disputed"));
         }
         if (data.edges.some((edge) => !edge.stands)) {
-            items.push(entry(sample("var(--fst-dispute)", {dashes: "2 5"}), "? claimed, does not stand"));
+            items.push(entry(sample("var(--fst-dispute)", {dashes: "2 5"}), "? claimed, not current"));
         }
         part("legend").replaceChildren(...items);
     }
@@ -282,7 +282,7 @@
             item.append(concept(nodes.get(edge.concept)), ` ${edge.relation} `, concept(nodes.get(edge.parent)));
             item.append(` [${edge.dimension}] `);
             if (edge.conflict) {
-                item.append(anchor(edge.stands ? "? disputed" : "? claimed, does not stand", edge.conflict));
+                item.append(anchor(edge.stands ? "? disputed" : "? claimed, not current", edge.conflict));
             }
             return item;
         });

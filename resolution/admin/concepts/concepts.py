@@ -1,7 +1,7 @@
 """Admin pages for concepts: the facts about each, its neighbourhood, and what operators can do with it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import admin, messages
@@ -17,23 +17,19 @@ from django.views.decorators.http import require_GET
 from unfold.views import ChangeList
 
 from memory.admin.base import (
-    ACTION_MAX,
     COUNTED_MAX,
     Fixed,
     ListFilter,
     address,
     as_token,
     column,
-    limit_selection,
-    link,
     next_page,
     with_keys,
 )
 from memory.english.phrases import format_triple, relate
 from memory.models import Edge, Soas, find_called_like
-from memory.types import whole_number
 from resolution.admin.concepts import names
-from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, offer_undo, report_marked, set_mark
+from resolution.admin.concepts.marks import SetsMarks, last_changes
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.intake import teaching
@@ -41,7 +37,7 @@ from resolution.intake.place import Outcome
 from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
 from resolution.pages import concept_graph, conflict_list
-from resolution.pages.concept_detail import portrait
+from resolution.pages.concept_detail import find_concept_page
 from resolution.pages.concept_graph import DEPTH_MAX, Neighbourhood
 
 PAGE = "admin:memory_soas_change"
@@ -93,23 +89,8 @@ class ConceptList(ChangeList):
             row.fact_count = counts.get(row.pk, 0)
 
 
-def make_marking(
-    description: str, mark: ConceptMark, *, to: bool
-) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
-    """Return an action of the list that sets or removes a mark."""
-
-    @admin.action(description=description, permissions=["change"])
-    def mark_all(page: ReadPage, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        keys, more = limit_selection(queryset.filter(**{f"is_{mark}": not to}))
-        changed = set_mark(mark, keys, request.user, to=to)
-        said = report_marked(request, mark, changed, to=to, back=request.get_full_path(), more=more)
-        page.message_user(request, said, messages.SUCCESS)
-
-    return mark_all
-
-
 @admin.register(Soas)
-class SoasAdmin(Fixed, ReadPage):
+class SoasAdmin(SetsMarks, Fixed, ReadPage):
     template = "resolution/concept.html"
     missing = "There is no concept {}."
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
@@ -122,8 +103,6 @@ class SoasAdmin(Fixed, ReadPage):
     own_views = {
         "marks/": "set_marks",
         "<int:concept_id>/teach/": "teach",
-        "<int:concept_id>/mute/": "set_muted",
-        "<int:concept_id>/common/": "set_common",
         "<int:concept_id>/neighbourhood/": "neighbourhood",
         "<int:concept_id>/alias/": names.set_alias,
         "<int:concept_id>/merge/": names.merge_page,
@@ -151,20 +130,15 @@ class SoasAdmin(Fixed, ReadPage):
         marks = (("muted", concept.is_muted), ("common word", concept.is_common))
         return ", ".join(name for name, is_so in marks if is_so)
 
-    mute = make_marking("Mute: never recall, never ask", "muted", to=True)
-    unmute = make_marking("Unmute", "muted", to=False)
-    mark_common = make_marking("Mark as common words: their saliency stays 0", "common", to=True)
-    mark_names = make_marking("Mark as names, no longer common words", "common", to=False)
-
     # --- a concept ---
 
     def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        if (found := portrait(key)) is None:
+        if (found := find_concept_page(key)) is None:
             return None
         return {
             "title": found.concept.shown,
             "original": found.concept,
-            "portrait": found,
+            "page": found,
             "memories_query": f'"{found.concept.token.replace("_", " ")}"',
             "marks": last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
@@ -205,41 +179,6 @@ class SoasAdmin(Fixed, ReadPage):
             return redirect(keep_statement(back, concept, statement))
         return redirect(back)
 
-    @changes("memory.change_soas")
-    def set_marks(self, request: HttpRequest) -> HttpResponse:
-        """Set a mark on several concepts at once. The *Undo* buttons post here, too."""
-        mark, to = cast(ConceptMark, request.POST.get("mark", "")), request.POST.get("to") == "true"
-        keys = [key for text in request.POST.get("keys", "").split(",") if (key := whole_number(text)) is not None]
-        back = next_page(request) or reverse("admin:memory_soas_changelist")
-        if mark in MARKS:
-            changed = set_mark(mark, keys[:ACTION_MAX], request.user, to=to)
-            self.message_user(request, report_marked(request, mark, changed, to=to, back=back), messages.SUCCESS)
-        return redirect(back)
-
-    @changes("memory.change_soas")
-    def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
-        set_mark("muted", [concept.pk], request.user, to=is_muted)
-        become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
-        told = format_html("{} {}.", link(concept), become)
-        own = reverse(PAGE, args=[concept_id])
-        back = next_page(request) or own
-        if is_muted and back != own:  # whose page has a button for it
-            told = with_button(request, told, "Unmute", request.path, muted="false", next=back)
-        self.message_user(request, told, messages.SUCCESS)
-        return redirect(back)
-
-    @changes("memory.change_soas")
-    def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        concept, is_common = get_object_or_404(Soas, pk=concept_id), request.POST.get("common") == "true"
-        set_mark("common", [concept.pk], request.user, to=is_common)
-        become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
-        said = format_html("{} is {}.", link(concept), become)
-        back = next_page(request) or reverse(PAGE, args=[concept_id])
-        told = offer_undo(request, said, "common", [concept], to=is_common, back=back)
-        self.message_user(request, told, messages.SUCCESS)
-        return redirect(back)
-
 
 def keep_statement(page: str, concept: Soas, statement: str) -> str:
     """Return the page's address with the statement in its query, so that its field shows what was typed."""
@@ -259,9 +198,9 @@ def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
         case "confirmed":
             return messages.SUCCESS, f"Confirmed: {fact} was known already."
         case "superseded":
-            return messages.SUCCESS, f"Stored: {fact}. It took the place of: {existing}."
+            return messages.SUCCESS, f"Stored: {fact}. It replaced: {existing}."
         case "outdated":
-            return messages.WARNING, f"Not stored: {fact}. A later statement stands: {existing}."
+            return messages.WARNING, f"Not stored: {fact}. A later statement is current: {existing}."
         case "invalid":
             return messages.ERROR, f"Not stored: {fact}. {outcome.reason}."
         case "decided":

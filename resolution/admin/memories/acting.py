@@ -3,37 +3,40 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memory.admin.base import Page, address, limit_selection
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
-from memory.models import Memory, Project
+from memory.models import Memory
 from memory.types import whole_number
 from resolution.actors import Actor
-from resolution.admin.pages import actor_of, with_button
+from resolution.admin.pages import REASON_MAX, ReasonForm, actor_of, dialog, leave_dialog, with_button
 from resolution.conflicts import undo
 from resolution.errors import DecisionError
-from resolution.memories import merging, moving, service
+from resolution.memories import merging, service
 from resolution.models import Decision
 
-REASON_MAX: Final = 500  # characters
+PAGE: Final = "admin:memory_memory_change"
 TOLD_MAX: Final = 3  # reasons shown for skipped rows
 LIKE_MAX: Final = 8
 COMPARED_MAX: Final = 2_000  # newest memories that are searched for similar ones
 
 
 class MemoryAct(NamedTuple):
-    """An action on memories of the given ``statuses``. ``what`` explains it; ``done`` is its past participle, for
+    """An act on memories of the given ``statuses``. ``what`` explains it; ``done`` is its past participle, for
     messages."""
 
     label: str
@@ -44,44 +47,56 @@ class MemoryAct(NamedTuple):
 
 
 GONE: Final = frozenset({"deprecated", "merged_into", "superseded", "invalid"})
-ACTS: Final = {
-    "promote": MemoryAct("Promote", "It is true: give it", "promoted", service.promote, frozenset({"candidate"})),
-    "deprecate": MemoryAct(
-        "Deprecate", "Too uncertain to be given, until somebody says it again", "deprecated", service.deprecate,
-        frozenset({"active"}),
-    ),
-    "invalidate": MemoryAct(
-        "Take back", "It is not true, or of no use", "taken back", service.invalidate,
-        frozenset({"candidate", "active", "deprecated"}),
-    ),
-    "restore": MemoryAct("Restore", "It holds again", "restored", service.restore, GONE),
-}  # fmt: skip
+PROMOTE: Final = MemoryAct("Promote", "It is true: recall it.", "promoted", service.promote, frozenset({"candidate"}))
+DEPRECATE: Final = MemoryAct(
+    "Deprecate", "Low confidence: not recalled until somebody says it again.", "deprecated", service.deprecate,
+    frozenset({"active"}),
+)  # fmt: skip
+TAKE_BACK: Final = MemoryAct(
+    "Take back", "It is not true, or of no use.", "taken back", service.invalidate,
+    frozenset({"candidate", "active", "deprecated"}),
+)  # fmt: skip
+RESTORE: Final = MemoryAct("Restore", "It is true after all: recall it again.", "restored", service.restore, GONE)
+ACTS: Final = {"promote": PROMOTE, "deprecate": DEPRECATE, "take_back": TAKE_BACK, "restore": RESTORE}
 
 
-def describe_acts(memory: Memory) -> dict[str, Any]:
-    """Return the context for the actions on a memory's page."""
+def find_offered(memory: Memory) -> set[str]:
+    """Return the names of the actions that a memory's page offers."""
+    merges = find_merges(memory)
+    offered = {"forget", *(["separate"] if merges else [])}
+    if memory.status == Memory.Status.ACTIVE and not memory.is_disputed:
+        offered.add("merge_with")
+    if memory.merged_into is not None and merges:
+        return offered  # restoring a single loser of a merge would leave its evidence with the winner, too
+    return offered | {name for name, act in ACTS.items() if memory.status in act.statuses}
+
+
+def find_merges(memory: Memory) -> dict[Decision, list[Memory]]:
+    """Return the merges that the memory was part of and that can be undone, each with the memories that it took in."""
     winner = memory.merged_into or memory
-    merges = [
-        (merge, losers)
-        for merge, losers in merging.find_standing(winner).items()
-        if winner == memory or memory in losers
-    ]
-    # Restoring a single loser of a merge would leave its evidence with the winner, too.
-    acts = {name: act for name, act in ACTS.items() if memory.status in act.statuses}
-    return {
-        "acts": [] if winner != memory and merges else [(name, act.label, act.what) for name, act in acts.items()],
-        "may_merge": memory.status == Memory.Status.ACTIVE and not memory.is_disputed,
-        "may_move": memory.status in moving.MOVED and Project.objects.exists(),
-        "merges": merges,
-        "winner": winner,
-    }
+    found = merging.find_standing(winner).items()
+    return {merge: losers for merge, losers in found if winner == memory or memory in losers}
 
 
-def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
-    """Return an action of the list that applies the act to the selected memories."""
-    act = ACTS[name]
+def make_dialog(act: MemoryAct) -> Any:
+    """Return the action of a memory's page that asks for a reason and carries out the act."""
 
-    @admin.action(description=description, permissions=["change"])
+    @action(description=act.label, permissions=["change"], dialog=dialog(act.label, act.what))
+    def carry_out(page: Page, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
+        try:
+            act.change(whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
+            messages.success(request, f"It was {act.done}.")
+        except DecisionError as mistake:
+            messages.warning(request, f"Nothing was changed: {mistake}.")
+        return leave_dialog(request, PAGE, object_id)
+
+    return carry_out
+
+
+def make_action(act: MemoryAct) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
+    """Return the action of the list that carries out the act on the selected memories."""
+
+    @admin.action(description=f"{act.label}: {act.what[0].lower()}{act.what[1:-1]}", permissions=["change"])
     def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         keys, more = limit_selection(queryset)
         skipped: list[str] = []
@@ -90,51 +105,63 @@ def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, Que
                 act.change(key, actor_of(request), "")
             except DecisionError as mistake:
                 skipped.append(str(mistake))
-        tell_skipped(request, skipped)
+        if skipped:
+            told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
+            messages.warning(request, f"{len(skipped):,} skipped: {told}.")
         if count := len(keys) - len(skipped):
             page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
 
     return act_on_many
 
 
-def tell_skipped(request: HttpRequest, reasons: Sequence[str]) -> None:
-    if reasons:
-        told = "; ".join(reasons[:TOLD_MAX]) + ("; and others" if len(reasons) > TOLD_MAX else "")
-        messages.warning(request, f"{len(reasons):,} skipped: {told}.")
+# --- merging ---
 
 
-changing = permission_required("memory.change_memory", raise_exception=True)
+class SeparateForm(ReasonForm):
+    """Asks which merge of a memory is undone."""
+
+    merge = forms.TypedChoiceField(coerce=int, label="Undo the merge that took in", widget=UnfoldAdminRadioSelectWidget)
+    field_order = ("merge", "reason")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        memory = Memory.objects.filter(pk=whole_number(str(self.object_id)) or 0).first()
+        merges = find_merges(memory) if memory is not None else {}
+        choices = [(merge.pk, "; ".join(map(str, losers))) for merge, losers in merges.items()]
+        self.fields["merge"].choices = choices
+        self.initial["merge"] = next(iter(choices), ("",))[0]
 
 
-@require_POST
-@changing
-def act_on_one(request: HttpRequest, memory_id: int) -> HttpResponse:
-    act = ACTS.get(request.POST.get("act", ""))
-    if act is None:
-        return HttpResponseBadRequest("There is no such act.")
+@action(
+    description="Separate again", permissions=["change"],
+    dialog=dialog("Separate again", "Those that were merged become memories of their own.", SeparateForm),
+)  # fmt: skip
+def separate(page: Page, request: HttpRequest, form: SeparateForm, object_id: str) -> HttpResponse:
     try:
-        act.change(memory_id, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
-        messages.success(request, f"It was {act.done}.")
-    except DecisionError as mistake:
-        messages.warning(request, f"Nothing was changed: {mistake}.")
-    return redirect("admin:memory_memory_change", memory_id)
-
-
-@require_POST
-@changing
-def separate(request: HttpRequest) -> HttpResponse:
-    key = whole_number(request.POST.get("merge", "")) or 0
-    merge = get_object_or_404(Decision, pk=key, kind=Decision.Kind.CONSOLIDATE)
-    try:
-        undo.undo(merge.pk, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
+        undo.undo(form.cleaned_data["merge"], actor_of(request), form.cleaned_data["reason"])
         messages.success(request, "Undone: they are memories of their own again.")
     except DecisionError as mistake:
         messages.warning(request, f"Nothing was changed: {mistake}")
-    return redirect(address(Memory, merge.arguments["memory"]))
+    return leave_dialog(request, PAGE, object_id)
+
+
+@action(description="Merge with another …", permissions=["change"])
+def merge_with(page: Page, request: HttpRequest, object_id: str) -> HttpResponse:
+    return redirect(f"{reverse('admin:memory_memory_merge')}?ids={object_id}")
+
+
+@admin.action(description="Merge: they say the same …", permissions=["change"])
+def merge_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+    keys = list(queryset.order_by().values_list("pk", flat=True)[: merging.MERGED_MAX + 1])
+    if len(keys) > merging.MERGED_MAX:
+        told = f"At most {merging.MERGED_MAX} memories are merged at once: more do not say the same."
+        page.message_user(request, told, messages.WARNING)
+        return None
+    return redirect(f"{reverse('admin:memory_memory_merge')}?ids={','.join(map(str, keys))}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@changing
+@permission_required("memory.change_memory", raise_exception=True)
 def merge_page(request: HttpRequest) -> HttpResponse:
     """Show the memories with the given ``ids`` and similar ones; on POST, merge them."""
     given = request.POST or request.GET
@@ -149,13 +176,14 @@ def merge_page(request: HttpRequest) -> HttpResponse:
     if not chosen:
         messages.warning(request, "Choose memories first.")
         return redirect("admin:memory_memory_changelist")
+    obstacle = merging.find_obstacle(chosen) if len(chosen) > 1 else ""
     context = {
         **admin.site.each_context(request),
         "title": "Merge memories",
         "chosen": [(one, any(find_contradiction(one, other) for other in chosen if other != one)) for one in chosen],
         "ids": ",".join(str(memory.pk) for memory in chosen),
-        "obstacle": merging.find_obstacle(chosen) if len(chosen) > 1 else "",
-        "can_merge": len(chosen) > 1 and not merging.find_obstacle(chosen),
+        "obstacle": obstacle,
+        "can_merge": len(chosen) > 1 and not obstacle,
         "like": find_like(chosen),
     }
     return TemplateResponse(request, "resolution/merge_memories.html", context)
@@ -170,8 +198,9 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
         return redirect("admin:memory_memory_changelist")
     winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
     told = f"{format_count(len(merging.find_standing(winner)[merge]), 'memory', 'memories')} merged into this one."
-    separating = reverse("admin:memory_memory_separate")
-    messages.success(request, with_button(request, told, "Undo", separating, merge=str(merge.pk)))
+    fields = {"merge": str(merge.pk), "_form_submitted": "true"}
+    separating = reverse("admin:memory_memory_separate", args=[winner.pk])
+    messages.success(request, with_button(request, told, "Undo", separating, **fields))
     return redirect(address(Memory, winner.pk))
 
 
@@ -184,13 +213,3 @@ def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     likeness = RawSQL(f"ts_rank(memory.lexemes, {words})", [first.text])
     ranked = Memory.objects.filter(pk__in=newest.values("pk")).annotate(likeness=likeness).defer("lexemes")
     return ranked.filter(likeness__gt=0).order_by(F("likeness").desc(), "-pk")[:LIKE_MAX]
-
-
-@admin.action(description="Merge: they say the same …", permissions=["change"])
-def merge_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
-    keys = list(queryset.order_by().values_list("pk", flat=True)[: merging.MERGED_MAX + 1])
-    if len(keys) > merging.MERGED_MAX:
-        told = f"At most {merging.MERGED_MAX} memories are merged at once: more do not say the same."
-        page.message_user(request, told, messages.WARNING)
-        return None
-    return redirect(f"{reverse('admin:memory_memory_merge')}?ids={','.join(map(str, keys))}")

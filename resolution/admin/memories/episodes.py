@@ -58,6 +58,7 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     )
     readonly_fields = ("when_said", "conversation_around", "remembered")
     actions = ("forget_them",)
+    actions_detail = ("forget",)
 
     when_said = column("said_at", tell_when, "said at")
     forget_them = make_forgetting("Forget for good, with what was remembered of nothing else …")

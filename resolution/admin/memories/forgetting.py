@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from unfold.decorators import action
 
 from memory.admin.base import ACTION_MAX, Page, limit_selection
 from memory.english.phrases import format_count
@@ -21,17 +22,13 @@ from memory.types import whole_number
 class Forgets:
     """A mixin that adds forgetting to the list and the pages of a model."""
 
-    change_form_outer_after_template = "resolution/forget_one.html"
-
-    def has_forget_permission(self, request: HttpRequest) -> bool:
+    def has_forget_permission(self, request: HttpRequest, object_id: str = "") -> bool:
         return request.user.has_perm(f"memory.delete_{self.opts.model_name}")  # type: ignore[attr-defined]  # a page's
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        address = find_address(self.opts.model_name)  # type: ignore[attr-defined]
-        more = {"may_forget": self.has_forget_permission(request), "address": address} | (extra_context or {})
-        return super().change_view(request, object_id, form_url, more)  # type: ignore[misc]  # ModelAdmin's
+    @action(description="Forget for good …", permissions=["forget"])
+    def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        rows = self.model._default_manager.filter(pk=whole_number(object_id) or 0)  # type: ignore[attr-defined]
+        return _ask(request, self.opts.model_name, rows)  # type: ignore[attr-defined]
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         # Django's log has no entries for these rows: they would keep the text of what is forgotten.

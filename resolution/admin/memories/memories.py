@@ -6,12 +6,13 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from memory.admin.base import ListFilter, Page, column, link
@@ -21,7 +22,7 @@ from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.templatetags.times import ago
 from memory.types import whole_number
-from resolution.admin.memories import acting, moving, searching
+from resolution.admin.memories import acting, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
@@ -31,23 +32,9 @@ from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
 from resolution.nightly.doubts import find_proposed
-from resolution.pages.words import percent, tell_when
+from resolution.pages.words import MEMORY_CHANGES, percent, tell_when
 
 HISTORY_MAX = 50  # changes shown on a memory's page
-WORDS = {
-    "create": "was written",
-    "confirm": "was said again",
-    "edit": "was edited",
-    "promote": "was promoted",
-    "dispute": "is disputed",
-    "supersede": "was replaced",
-    "merge": "was merged",
-    "deprecate": "became too uncertain",
-    "invalidate": "was taken back",
-    "restore": "holds again",
-    "keep": "was kept beside another",
-    "undo": "was put back",
-}
 
 
 class StatusFilter(ListFilter):
@@ -78,11 +65,11 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
         fields = ("text", "category", "project", "agent", "person")
         widgets = {"text": UnfoldAdminTextareaWidget(attrs={"rows": 3, "maxlength": MEMORY_CHARACTERS})}
         help_texts = {
-            "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
+            "category": "Identity, preferences and episodes are recalled only to their owner; the others to all"
             " of the project.",
-            "project": "Without one it is of the project that all share.",
-            "agent": "Whose memory it is, as the name stands in requests.",
-            "person": "Whom of those behind the agent it is of, where the client tells them apart.",
+            "project": "No project: shared by all.",
+            "agent": "Owner, as requests name it.",
+            "person": "End user, if the client sends one.",
         }
 
     def clean_text(self) -> str:
@@ -90,6 +77,12 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
             return clean_text(self.cleaned_data["text"])
         except RemarkMistake as mistake:
             raise forms.ValidationError(str(mistake)) from mistake
+
+    def clean(self) -> None:
+        said = self.cleaned_data
+        is_moved = self.instance.pk is not None and "project" in self.changed_data and "text" in said
+        if is_moved and (obstacle := service.find_obstacle(self.instance, said["project"], said["text"])):
+            self.add_error("project", f"{capfirst(obstacle)}.")
 
 
 @admin.register(Memory)
@@ -103,16 +96,8 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
-    actions = (
-        "promote_them",
-        "deprecate_them",
-        "take_them_back",
-        "restore_them",
-        "merge_them",
-        "move_them",
-        "forget_them",
-    )
-    change_form_outer_before_template = "resolution/memory_acts.html"
+    actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
+    actions_detail = (*acting.ACTS, "merge_with", "separate", "forget")
     readonly_fields = (
         "sureness",
         "state",
@@ -125,31 +110,23 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         "when_said",
         "slot",
     )
-    fixed_fields = ("project", "agent", "person")
-    own_views = {
-        "search/": searching.search_page,
-        "merge/": acting.merge_page,
-        "move/": moving.move_page,
-        "separate/": acting.separate,
-        "<int:memory_id>/act/": acting.act_on_one,
-    }
+    fixed_fields = ("agent", "person")
+    own_views = {"search/": searching.search_page, "merge/": acting.merge_page}
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # memories are taken back or forgotten instead
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        memory = Memory.objects.filter(pk=whole_number(object_id) or 0).defer("lexemes").first()
-        acts = acting.describe_acts(memory) if memory is not None else {}
-        return super().change_view(request, object_id, form_url, acts | (extra_context or {}))
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
+        memory = Memory.objects.filter(pk=whole_number(str(object_id)) or 0).defer("lexemes").first()
+        offered = acting.find_offered(memory) if memory is not None else set()
+        return [one for one in super().get_actions_detail(request, object_id) if one.path in offered]
 
     def get_fieldsets(self, request: HttpRequest, obj: Memory | None = None) -> Any:
         if obj is None:
             return ((None, {"fields": ("text", "category", "project", "agent", "person")}),)
         return (
             (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
-            ("How sure it is", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
+            ("Confidence", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
@@ -158,7 +135,9 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         actor = actor_of(request)
         if change:
             edited = service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
-            self._tell_conflict(request, edited)
+            if "project" in form.changed_data:
+                edited = service.move(obj.pk, form.cleaned_data["project"], actor)
+            self._tell(request, edited)
             return
         remark = compose(
             obj.text, obj.category, store.scope_of(obj), Channel.OPERATOR, timezone.now(),
@@ -167,16 +146,16 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         [written] = service.remember([remark])
         assert written.memory is not None
         obj.pk = written.memory.pk
-        for other in written.superseded:
-            self.message_user(request, format_html("It takes the place of {}.", link(other)))
-        for other in written.disputed:
+        self._tell(request, written)
+
+    def _tell(self, request: HttpRequest, outcome: Remembered) -> None:
+        """Report what the memory replaces or contradicts. Conflicts with other layers are reported after the commit:
+        they are looked for only when the page's transaction ends."""
+        for other in outcome.superseded:
+            self.message_user(request, format_html("It replaces {}.", link(other)))
+        for other in outcome.disputed:
             told = format_html("It contradicts {}: both are marked as disputed.", link(other))
             self.message_user(request, told, messages.WARNING)
-        self._tell_conflict(request, written)
-
-    def _tell_conflict(self, request: HttpRequest, outcome: Remembered) -> None:
-        """Report conflicts with other layers after the commit: they are looked for only when the page's transaction
-        ends."""
         if outcome.memory is None or outcome.disputed:
             return
         key = outcome.memory.pk
@@ -201,7 +180,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     def whose(self, row: Memory) -> str:
         return f"{row.person} ({row.agent})" if row.person else row.agent
 
-    @admin.display(description="sure")
+    @admin.display(description="confidence")
     def sureness(self, row: Memory) -> str:
         return percent(store.current_confidence(row, timezone.now())).replace(" ", "\u00a0")
 
@@ -244,12 +223,11 @@ class MemoryAdmin(Forgets, TextSearch, Page):
 
     # --- actions ---
 
-    promote_them = acting.make_action("promote", "Promote: true, give it")
-    deprecate_them = acting.make_action("deprecate", "Deprecate: too uncertain to be given")
-    take_them_back = acting.make_action("invalidate", "Take back: not true, or of no use")
-    restore_them = acting.make_action("restore", "Restore: it holds again")
-    merge_them = acting.merge_them
-    move_them = moving.move_them
+    promote, promote_them = acting.make_dialog(acting.PROMOTE), acting.make_action(acting.PROMOTE)
+    deprecate, deprecate_them = acting.make_dialog(acting.DEPRECATE), acting.make_action(acting.DEPRECATE)
+    take_back, take_them_back = acting.make_dialog(acting.TAKE_BACK), acting.make_action(acting.TAKE_BACK)
+    restore, restore_them = acting.make_dialog(acting.RESTORE), acting.make_action(acting.RESTORE)
+    merge_with, merge_them, separate = acting.merge_with, acting.merge_them, acting.separate
     forget_them = make_forgetting("Forget for good: text, history and all …")
 
 
@@ -259,7 +237,7 @@ def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
     changed = [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
     if "confidence" in before:
         changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
-    moved = moving.describe_move(row)
+    moved = " → ".join(name or service.SHARED for name in after.get("moved", ()))
     how = "; ".join(filter(None, (row.reason, moved, *changed)))
-    what = "took others in" if "merged" in after else "was moved" if moved else WORDS[row.action]
+    what = "took others in" if "merged" in after else "was moved" if moved else MEMORY_CHANGES[row.action]
     return ago(row.at), what, row.actor, f": {how}" if how else ""

@@ -106,7 +106,7 @@ class ProjectStateAdmin(Page):
 
     def _tell(self, request: HttpRequest, settled: SettledState) -> None:
         if settled.status == "replaced" and settled.replaced is not None:
-            self.message_user(request, format_html("It takes the place of {}.", link(settled.replaced)))
+            self.message_user(request, format_html("It replaces {}.", link(settled.replaced)))
         if settled.warning:
             self.message_user(request, settled.warning, messages.WARNING)
         elif settled.conflict_id is not None:
@@ -150,7 +150,7 @@ class ProjectStateAdmin(Page):
 
     # --- actions ---
 
-    @admin.action(description="Take back: it holds no more", permissions=["take_back"])
+    @admin.action(description="Take back: it is no longer current", permissions=["take_back"])
     def take_them_back(self, request: HttpRequest, queryset: QuerySet[ProjectState]) -> None:
         keys, more = limit_selection(queryset.filter(status="active"))
         count = 0

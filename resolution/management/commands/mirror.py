@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from memory.management.arguments import find_project, moment
-from resolution.pages.mirror.markdown import write_markdown
-from resolution.pages.mirror.sheet import make_mirror
+from resolution.pages.mirror import make_mirror, write_markdown
 
 
 class Command(BaseCommand):

@@ -1,1 +1,0 @@
-"""The mirror: what is known of a project, for people to read."""
