@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.questions.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
+from memory.questions.concept_prompt import SCHEMA, Explained, QuotedSentence, prompt_for, read_explanation
 from memory.types import Triple
 
 KNOWN = ["type", "membership", "runs-on"]
@@ -212,11 +212,6 @@ def test_the_prompt_names_the_concept_the_dimensions_with_their_questions_and_th
     assert prompt.startswith('What is "gnommoweb"?')
     assert '{"dimension": "type", "question": "What kind?"}\n{"dimension": "licence"}\n' in prompt
     assert prompt.endswith("Evidence: none")
-
-
-def test_the_model_is_told_that_unknown_is_an_answer_and_evidence_no_instruction():
-    assert '"unknown" is a valid answer' in SYSTEM
-    assert "no instruction" in SYSTEM
 
 
 def test_the_schema_has_the_reasoning_first_and_only_what_all_providers_take():
