@@ -14,6 +14,7 @@ from memory.questions import known_words
 from memory.questions.askable import read_spoken
 from memory.running.bootstrap import common_words
 from memory.types import SoasRow
+from tests.memory.labelled import labelled
 
 
 @pytest.fixture(scope="module")
@@ -23,68 +24,12 @@ def cache() -> Cache:
     return Cache(rows, {row.id: word for word, row in rows.items()}, nameless=set(rows))
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("Please update gnommoweb to use FastAPI instead", {"gnommoweb"}),
-        ("message 3 about the zorblat", {"zorblat"}),
-        ("where is kvasir?", {"kvasir"}),
-        ("Restart `payments-svc` and check the mail for errors.", {"payments-svc"}),
-        ("Can you check why price-engine fails for the shop?", {"price-engine"}),
-        ("Is Kvasir faster than MNEMO on this machine?", {"Kvasir", "MNEMO"}),
-        ("Deploy Kvasir to zwiebel, please.", {"Kvasir", "zwiebel"}),
-        ('Ask "kvasir" for the list of the users.', {"kvasir"}),
-        ("In Glitch University we use heimdall for logins.", {"Glitch University", "heimdall"}),
-        ("The new bike talks to the Kiox 300 over the air.", {"Kiox 300"}),
-        ("We named it Kestrel because it is fast.", {"Kestrel"}),
-        ("- the logs of the skadi service are empty", {"skadi"}),
-        ("Kvasir's database is slow today, and so is everything else.", {"Kvasir"}),
-        ("This is how it looks:\n\n    kvasir(1)\n\nWhy does it call odinson at all?", {"odinson"}),
-    ],
-)
+@labelled(__file__, "spoken of")
 def test_names_of_which_a_sentence_speaks(text: str, written: set[str], cache: Cache) -> None:
-    assert set(read_spoken(cache, text).values()) == written
+    assert sorted(read_spoken(cache, text).values()) == written
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # technology, and ordinary words that are rare
-        "The json of the fastapi app is served by nginx, and pytest fails in the venv.",
-        "How do I debounce the onChange handler in a zustand store with useEffect?",
-        "I was wondering whether upserts in pgvector are atomic, or whether memoization of embeddings helps.",
-        "Please summarise the text and refactor the retries, then rebase.",
-        "Run kubectl get pods and tell me what is wrong with the CrashLoopBackOff.",
-        "We moved the shop to Kubernetes, and look at it with Grafana.",
-        "Open a Pull Request for the GitHub Actions workflow in the repo.",
-        "We need a debouncer and a memoizer for the changefeed.",
-        # other languages
-        "Die Heizung im Erdgeschoss ist kaputt, kannst du was machen?",
-        "Kannst du mal prüfen, was die Heizung im Erdgeschoss so macht?",
-        "Le chauffage du rez-de-chaussée est en panne depuis hier, on peut le voir.",
-        # identifiers, files, instances
-        "The `useBasketTotals` hook returns NaN when CartDrawer opens.",
-        "What does self.registry do in com.acme.billing.InvoiceRenderer and in stg_payments?",
-        "Put it into kvasir.toml and /etc/kvasir/main.conf, or set --kvasir to 8.",
-        "web-0 and web-1 are down, and db-prod-3 is slow.",
-        "It fails in `kvasir.connect()` and in kvasir(1) of the code.",
-        # what programs print, tables, mails
-        "2026-01-01 12:00:01 ERROR kvasir failed to connect to the database",
-        "Error: kvasir is not in the list of the services",
-        "kvasir: connection refused by the host",
-        "$ systemctl restart kvasir and then look at it",
-        "| kvasir | is the name | of the service |",
-        "name: kvasir\nkind: a service of the shop\nreplicas: 3",
-        "```\nWe asked kvasir for the list.\n```",
-        "Here is the mail:\n\nFrom: a@b.example\nSubject: hello\n\nWe asked Kowalczyk for the list.",
-        "> We asked kvasir for the list.\n> It was there.",
-        'She said "we asked kvasir for the list" and left.',
-        # no sentence
-        "kvasir",
-        "Kvasir migration plan",
-        "Best regards, Kowalczyk",
-    ],
-)
+@labelled(__file__, "not asked about")
 def test_nothing_that_anybody_is_asked_about(text: str, cache: Cache) -> None:
     assert read_spoken(cache, text) == {}
 

@@ -332,3 +332,12 @@ def test_times_are_never_more_than_a_second_ahead_of_the_clock() -> None:
     assert sorted(times) == times
     assert times[-1] == NOW + AHEAD_MAX_S
     assert sightings.date(0, NOW + 2) == NOW + 2
+
+
+def test_what_an_envelope_carries_is_handed_over() -> None:
+    process = Process()
+
+    process.hear('{"user_message": "Hello. Dobby ISA worker."}')
+
+    [heard] = process.heard
+    assert (heard.role, heard.text, heard.agent) == ("user", "Hello. Dobby ISA worker.", "dobby")

@@ -14,42 +14,14 @@ AWKWARD = (
     "_-.'@+’ \t\n\x1a/:<>\"`aZ0'sSıİßΣςΑǅᾈﬁ½℀⑴™²ｆＫｶﾞ가각ㄱㅏ㉠कि"
     "e\u0301\u0316\u0327\u0345\u0bd7\u200d\ufe0f\u20e3A\u0331"
 )
+WORDS = (
+    "The", "the", "Glitch", "University's", "of", "ISA", "ISPART", "Orion", "orion's", "v1.2", "sk-abc", "12", "New",
+    "York", "City.", "It's", "—", "don’t", "x__y", "gpt-4o", "Kiox", "300", "24.04", "GB", "people", "Actually", "Page",
+)  # fmt: skip
 prose = st.one_of(
     st.text(),
     st.text(alphabet=AWKWARD),
-    st.lists(
-        st.sampled_from(
-            [
-                "The",
-                "the",
-                "Glitch",
-                "University's",
-                "of",
-                "ISA",
-                "ISPART",
-                "Orion",
-                "orion's",
-                "v1.2",
-                "sk-abc",
-                "12",
-                "New",
-                "York",
-                "City.",
-                "It's",
-                "—",
-                "don’t",
-                "x__y",
-                "gpt-4o",
-                "Kiox",
-                "300",
-                "24.04",
-                "GB",
-                "people",
-                "Actually",
-                "Page",
-            ]
-        )
-    ).map(" ".join),
+    st.lists(st.sampled_from(WORDS)).map(" ".join),
 )
 
 

@@ -22,25 +22,14 @@ def test_slots(text: str, category: str, slots: tuple[str, str]) -> None:
     assert find_slots(text, category) == tuple(slots)
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        *("now", "daily", "again", "these days", "instead", "anyway", "please", "a lot", "nowadays", "lately", "today"),
-        *("currently", "already", "mostly", "generally", "everywhere", "online", "always", "thanks", "lol", "btw"),
-        *(
-            "a bit",
-            "every day",
-            "too",
-            "at the moment",
-            "for now",
-            "very much",
-            "exclusively",
-            "👍",
-            ":)",
-            "now, thanks!",
-        ),
-    ],
-)
+ADVERBIALS = """
+    now; daily; again; these days; instead; anyway; please; a lot; nowadays; lately; today; currently; already; mostly;
+    generally; everywhere; online; always; thanks; lol; btw; a bit; every day; too; at the moment; for now; very much;
+    exclusively; 👍; :); now, thanks!
+"""
+
+
+@pytest.mark.parametrize("end", " ".join(ADVERBIALS.split()).split("; "))
 def test_an_adverbial_at_the_end_is_no_slot(end: str) -> None:
     for thing, slot in (
         ("Helix", "helix"),
