@@ -8,29 +8,17 @@ from memory.apps import MemoryConfig
 from proxy.runtime import Runtime
 
 
-def new_app() -> MemoryConfig:
-    app = MemoryConfig.create("memory")
-    assert isinstance(app, MemoryConfig)
-    return app
-
-
-def test_the_app_has_an_empty_cache_and_its_loader() -> None:
-    app = new_app()
-
-    app.ready()
-
-    assert app.coherence.cache is app.cache
-    assert app.cache.loads == 0
-    assert app.cache.soas_by_token == {}
-
-
-def test_under_a_running_event_loop_the_app_is_ready_too() -> None:
+def test_the_app_is_ready_with_an_empty_cache_and_its_loader_also_under_a_running_event_loop() -> None:
     async def start() -> MemoryConfig:
-        app = new_app()
+        app = MemoryConfig.create("memory")
+        assert isinstance(app, MemoryConfig)
         app.ready()
         return app
 
-    assert asyncio.run(start()).cache.loads == 0
+    app = asyncio.run(start())
+
+    assert app.coherence.cache is app.cache
+    assert (app.cache.loads, app.cache.soas_by_token) == (0, {})
 
 
 def test_a_server_serves_from_the_cache_of_the_app() -> None:

@@ -1,10 +1,11 @@
-"""Bounds and how often they were reached."""
+"""Bounds and how often they were reached, and what is logged seldom."""
 
 import logging
 
 import pytest
 
 from memory import bounds
+from memory.log_throttle import LogThrottle
 
 
 @pytest.fixture
@@ -36,4 +37,17 @@ def test_a_bound_is_described_wherever_it_counts(bound: bounds.Bound) -> None:
     assert [bounds.describe(name) for name in ("apples", "of_another_process")] == [
         "apples over 5",
         "of_another_process",
+    ]
+
+
+def test_a_log_line_is_due_once_in_its_interval() -> None:
+    may_tell = LogThrottle(60.0)
+
+    assert [may_tell.is_due(now) for now in (5.0, 5.0, 64.9, 65.0, 66.0, 200.0)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        True,
     ]

@@ -25,15 +25,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "llm_call": {"model_name": "m", "purpose": "explain"},
     "heartbeat": {"name": "worker", "host": "hogwarts", "pid": 7},
     "seen_message": {"digest": DIGEST},
-    "heard_message": {
-        "digest": DIGEST,
-        "key": DIGEST,
-        "text": "a and b",
-        **SAID,
-        "voice": "shared",
-        "is_dated": True,
-        "is_kept": True,
-    },
+    "heard_message": SAID
+    | {"digest": DIGEST, "key": DIGEST, "text": "a and b", "voice": "shared", "is_dated": True, "is_kept": True},
     "named_conversation": {"concept_id": A, "conversation": b"x" * 16},
     "prompt_opening": {"agent": "dobby", "digest": b"x" * 16, "text": "Tag this chat:", "seen": "[]"},
     "evidence": {"concept_id": A, "sentence": "a and b", "role": "user", "agent": "dobby"},

@@ -1,4 +1,4 @@
-"""Which messages of a prompt are new, and what is handed over of them."""
+"""Which messages of a prompt are new, when they were first seen, and what is handed over of them."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,7 @@ from memory.learning.encounters import AGAIN_S, ANSWER_MAX, ASKING_MAX, Encounte
 from memory.learning.messages import NewMessage
 from memory.learning.reader import Reader, Reading, digest_message
 from memory.memories.scope import Scope, Speaker
+from memory.timing import AHEAD_MAX_S, MICROSECOND, STATEMENTS_MAX, FirstSeenClock
 from memory.types import Message, SoasRow
 from memory.voice import Voice
 
@@ -220,15 +221,6 @@ def test_the_same_is_handed_over_where_there_was_no_time_to_read_it(said: Messag
     assert len(unread.heard) == 1
 
 
-def test_what_an_envelope_carries_is_handed_over() -> None:
-    process = Process()
-
-    process.hear('{"user_message": "Hello. Dobby ISA worker."}')
-
-    [heard] = process.heard
-    assert (heard.role, heard.text, heard.agent) == ("user", "Hello. Dobby ISA worker.", "dobby")
-
-
 def test_what_was_answered_before_it_was_first_seen_is_not_said_now() -> None:
     process = Process()
     said = ["Dobby is no cook.", "Dobby is a worker.", SEEN, "Actually Dobby is a cook."]
@@ -311,3 +303,41 @@ def test_of_a_group_each_person_is_heard_for_themselves_and_the_rest_for_nobody(
         (None, Voice.UNSURE),
     ]
     assert [heard.scope for heard in process.heard if heard.role == "assistant"] == [None]
+
+
+def test_messages_of_one_moment_stand_in_their_order_with_room_for_their_statements() -> None:
+    sightings = FirstSeenClock()
+
+    first = sightings.date(800, NOW)
+    second = sightings.date(0, NOW)
+
+    assert first == NOW
+    assert second == pytest.approx(first + STATEMENTS_MAX * MICROSECOND, abs=MICROSECOND / 2)
+
+
+def test_time_goes_back_with_the_clock_but_for_a_second() -> None:
+    sightings = FirstSeenClock()
+    first = sightings.date(0, NOW)
+
+    assert sightings.date(0, NOW - 0.5) > first
+    assert sightings.date(0, NOW - 60) == NOW - 59
+    assert sightings.date(0, NOW - 50) == NOW - 50
+
+
+def test_times_are_never_more_than_a_second_ahead_of_the_clock() -> None:
+    sightings = FirstSeenClock()
+
+    times = [sightings.date(10**8, NOW) for _ in range(100_000)]
+
+    assert sorted(times) == times
+    assert times[-1] == NOW + AHEAD_MAX_S
+    assert sightings.date(0, NOW + 2) == NOW + 2
+
+
+def test_what_an_envelope_carries_is_handed_over() -> None:
+    process = Process()
+
+    process.hear('{"user_message": "Hello. Dobby ISA worker."}')
+
+    [heard] = process.heard
+    assert (heard.role, heard.text, heard.agent) == ("user", "Hello. Dobby ISA worker.", "dobby")

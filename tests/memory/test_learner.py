@@ -123,13 +123,6 @@ def test_a_history_resent_after_a_restart_counts_nothing(dsn: str) -> None:
     assert stored(dsn)["zorblat"] == 31
 
 
-def test_the_same_words_in_another_conversation_count_again(dsn: str) -> None:
-    teach(dsn, "zorblat")
-    teach(dsn, "zorblat", opening=OTHER)
-
-    assert stored(dsn) == {"zorblat": 2}
-
-
 def test_a_message_that_is_seen_by_now_teaches_nothing(dsn: str) -> None:
     """A message of which another row was learned from meanwhile."""
     [message] = say("Zorblat ISA repo.")
@@ -478,22 +471,6 @@ def test_the_newest_sentences_about_a_concept_are_kept(dsn: str) -> None:
         teach(dsn, *(f"Well. Zorblat runs {'x' * i}! Good." for i in numbers))
 
     assert sentences_about_zorblat(dsn) == [f"Zorblat runs {'x' * i}!" for i in range(7, 12)]
-
-
-def test_a_word_that_just_came_up_needs_no_evidence_yet(dsn: str) -> None:
-    for i in range(6):
-        teach(dsn, f"Zorblat runs {i}.")
-
-    assert sentences_about_zorblat(dsn) == [f"Zorblat runs {i}." for i in range(3, 6)]
-
-
-def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
-    run(dsn, ZORBLAT)
-
-    teach(dsn, "Zorblat is mine.", role="assistant")
-
-    assert stored(dsn)["zorblat"] == 10
-    assert sentences(dsn) == []
 
 
 # --- concepts to be explained ---

@@ -112,12 +112,6 @@ def test_what_says_too_little_is_no_episode(dsn: str) -> None:
     assert (waiting(dsn), kept(dsn)) == ([("ok, thanks!",)], [])
 
 
-def test_a_short_answer_is_kept_with_what_was_asked(dsn: str) -> None:
-    store(dsn, heard("5433", before="I can do that. Which port does Postgres listen on?"))
-
-    assert kept(dsn) == [('Asked "Which port does Postgres listen on?": 5433',)]
-
-
 def test_what_stood_in_a_conversation_that_was_under_way_was_said_at_an_unknown_time(dsn: str) -> None:
     store(dsn, heard(is_dated=False, is_live=False), heard(ANSWER, "assistant", is_dated=False, is_live=True))
 

@@ -221,6 +221,10 @@ def test_what_nobody_shows_to_have_said_is_kept_as_a_tools() -> None:
     assert [snippet.role for snippet in collect_snippets(Cache(), [message], unknown())] == ["tool"]
 
 
+def test_what_the_model_says_itself_is_no_evidence() -> None:
+    assert collect_snippets(Cache(), [heard(Cache(), "Zorblat is slow.", "assistant")], unknown()) == []
+
+
 @pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True}, {"saliency": 0.3}])
 def test_words_whose_sentences_nobody_needs(facts: dict[str, object]) -> None:
     assert collect_snippets(Cache(), [heard(Cache(), "Zorblat is slow.")], unknown(**facts)) == []

@@ -12,11 +12,13 @@ from typing import Any, BinaryIO
 import orjson
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.learning import outbox as module
 from memory.learning.journal import Journal, next_lines
 from memory.learning.messages import NewMessage
-from memory.learning.outbox import Backlog, Outbox
+from memory.learning.outbox import Backlog, Outbox, WaitingMessage
 from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
 from memory.secrets.redaction import MARK
@@ -412,50 +414,16 @@ def left_behind(folder: Path, *lines: bytes) -> None:
     journal.seal()
 
 
-def test_what_was_journaled_is_what_was_heard(dsn: str, folder: Path) -> None:
-    with psycopg.connect(dsn) as client:
-        client.execute("INSERT INTO project (id, slug, name) VALUES (7, 'p05', 'P05')")
-    history = heard(1, scope=Scope(Speaker("webui", "bob"), 7), is_dated=False, is_live=False)
-    left_behind(folder, history.to_line(), heard(2, scope=None, role="assistant", voice=Voice.QUOTED).to_line())
-
-    replay(dsn, folder)
-
-    columns = "digest, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8"
-    with psycopg.connect(dsn) as client:
-        rows = client.execute(f"SELECT {columns}, voice, is_dated, is_kept FROM heard_message ORDER BY id")
-        nobodys = heard(2, scope=None)
-        assert rows.fetchall() == [
-            (
-                history.digest,
-                history.key,
-                "dobby",
-                "webui",
-                "bob",
-                7,
-                "user",
-                text_of(1),
-                history.at,
-                "shared",
-                False,
-                True,
-            ),
-            (
-                nobodys.digest,
-                nobodys.key,
-                "dobby",
-                "",
-                "",
-                None,
-                "assistant",
-                text_of(2),
-                nobodys.at,
-                "quoted",
-                True,
-                False,
-            ),
-        ]
-        episodes = client.execute("SELECT person, text FROM episode WHERE said_at < now() - interval '50 years'")
-        assert episodes.fetchall() == [("bob", text_of(1))]
+@pytest.mark.parametrize(
+    "message",
+    [
+        heard(1, scope=Scope(Speaker("webui", "bob"), 7), is_dated=False, is_live=False, before="Which?"),
+        heard(2, scope=None, role="assistant", voice=Voice.QUOTED, place=b"p" * 17, request="trace-7"),
+    ],
+    ids=["history", "nobody's"],
+)
+def test_what_was_journaled_is_what_was_heard(message: NewMessage) -> None:
+    assert NewMessage.from_line(message.to_line()) == message
 
 
 def test_a_torn_line_is_left_out_and_all_whole_ones_are_replayed(
@@ -472,24 +440,15 @@ def test_a_torn_line_is_left_out_and_all_whole_ones_are_replayed(
     assert "messages.dropped" in [record.message for record in caplog.records]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"key": "00"},
-        {"key": "no digits"},
-        {"text": None},
-        {"at": "yesterday"},
-        {"scope": "alice"},
-        {"scope": [["webui", "alice"]]},
-        {"sequel": "of another version"},
-    ],
-    ids=str,
-)
-def test_a_line_that_is_no_message_is_left_out(dsn: str, folder: Path, changes: dict[str, Any]) -> None:
-    odd = orjson.dumps(orjson.loads(heard(1).to_line()) | changes)
-    left_behind(folder, odd, heard(2).to_line())
+def test_lines_that_are_no_messages_are_left_out(dsn: str, folder: Path) -> None:
+    changes: list[dict[str, Any]] = [
+        {"key": "00"}, {"key": "no digits"}, {"text": None}, {"at": "yesterday"}, {"scope": "alice"},
+        {"scope": [["webui", "alice"]]}, {"sequel": "of another version"},
+    ]  # fmt: skip
+    odd = [orjson.dumps(orjson.loads(heard(1).to_line()) | change) for change in changes]
+    left_behind(folder, *odd, heard(2).to_line())
 
-    replay(dsn, folder, dropped=1)
+    replay(dsn, folder, dropped=len(odd))
 
     assert stored(dsn) == texts_of(2)
 
@@ -660,3 +619,64 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
     logged = [record.message for record in caplog.records]
     assert logged.count("messages.dropped") == 1
     assert "messages.lost" in logged
+
+
+def backlog_of(*numbers: int, now: float = 1.0, room: int = 9) -> Backlog:
+    backlog = Backlog(bytes_max=room * heard(0, text="").size)
+    for number in numbers:
+        backlog.add(heard(number, text=""), now)
+    return backlog
+
+
+def numbers(batch: list[WaitingMessage]) -> list[int]:
+    return [int.from_bytes(waiting.message.key) for waiting in batch]
+
+
+def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
+    backlog = backlog_of(0, 1, 2)
+    for number in (3, 4):
+        backlog.add(heard(number, text=""), now=2.0)
+
+    taken = backlog.take(2)
+    assert (numbers(taken), backlog.waits_since()) == ([0, 1], 1.0)
+    backlog.put_back(taken)
+    assert numbers(backlog.take(4)) == [0, 1, 2, 3]
+    assert (backlog.waits_since(), len(backlog)) == (2.0, 1)
+    assert (numbers(backlog.take(9)), backlog.waits_since()) == ([4], float("inf"))
+
+
+def test_the_oldest_go_when_there_is_no_room() -> None:
+    backlog = backlog_of(0, 1, 2, room=3)
+
+    assert [backlog.add(heard(number, text=""), now=1.0) for number in (3, 4)] == [1, 1]
+    assert numbers(backlog.take(9)) == [2, 3, 4]
+
+
+def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
+    backlog = backlog_of(0, 1, 2, room=3)
+    taken = backlog.take(2)
+    for number in (3, 4):
+        backlog.add(heard(number, text=""), now=2.0)
+
+    assert backlog.put_back(taken) == 2
+    assert numbers(backlog.take(9)) == [2, 3, 4]
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 3)), max_size=40))
+def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_loses(
+    steps: list[tuple[int, int]],
+) -> None:
+    backlog = Backlog(bytes_max=3_000)
+    added = told = taken = 0
+
+    for number, (length, count) in enumerate(steps):
+        told += backlog.add(heard(number, text="x" * length), now=0.0)
+        added += 1
+        if count == 3:
+            told += backlog.put_back(backlog.take(2))
+        else:
+            taken += len(backlog.take(count))
+
+    rest = backlog.take(100)
+    assert added == told + taken + len(rest)
+    assert sum(waiting.message.size for waiting in rest) <= 3_000

@@ -107,12 +107,6 @@ def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read(
     assert (reading.role, set(reading.text.split())) == ("tool", {"zorblat", "is", "up.", "word"})
 
 
-def test_an_envelope_is_read_as_what_it_carries() -> None:
-    reading = Reader(Cache()).read(Message("user", '{"tool_name": "shell", "tool_result": "zorblat is up"}'))
-
-    assert (reading.role, reading.text) == ("tool", "zorblat is up")
-
-
 def test_festingers_own_blocks_are_not_read_again() -> None:
     text = "before <recollection>\ngnommoweb: [type] repo\n</recollection> after"
 

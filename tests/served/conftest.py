@@ -1,19 +1,26 @@
 """One database, one stand-in and one server for all served tests; each test speaks of words of its own."""
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
+from django.db import connection
 from django.urls import reverse
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.arrange import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage, new_database
 from tests.served.wire import RawUpstream
 from tests.standin import StandIn
+
+Command = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +32,32 @@ def database() -> str:
 def upstream() -> Iterator[StandIn]:
     with StandIn() as standin:
         yield standin
+
+
+@pytest.fixture
+def on_the_served_database(settings: Any, database: str, django_db_blocker: Any) -> Iterator[None]:
+    """What Django does in this process it does there."""
+    settings.DATABASE_URL = database
+    address = connection.settings_dict
+    before = address["NAME"]
+    with django_db_blocker.unblock():
+        connection.close()
+        address["NAME"] = conninfo_to_dict(database)["dbname"]
+        yield
+        connection.close()
+        address["NAME"] = before
+
+
+@pytest.fixture
+def command(on_the_served_database: None) -> Command:
+    """Runs ``manage.py`` there, without a process of its own; returns what it says."""
+
+    def run(*words: str) -> str:
+        out = io.StringIO()
+        call_command(*words, stdout=out, no_color=True)
+        return out.getvalue()
+
+    return run
 
 
 @pytest.fixture(scope="session")

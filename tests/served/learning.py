@@ -71,6 +71,13 @@ def register_agents(run: Callable[..., object], *agents: str) -> None:
     run("INSERT INTO agent (name, token_hash) SELECT * FROM unnest(%s::text[], %s::text[])", list(agents), hashes)
 
 
+def register_agent(database: str, agent: str) -> dict[str, str]:
+    """Return its headers. A running server may hear of it a moment later."""
+    with psycopg.connect(database, autocommit=True) as client:
+        register_agents(lambda query, *values: client.execute(query, values), agent)
+    return headers_of(agent)
+
+
 class Festinger:
     """``name`` is that of its database; its home is made beside that of Postgres. ``start`` starts its parts: worker,
     worker1, proxy0, proxy1 ..."""

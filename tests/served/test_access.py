@@ -4,14 +4,13 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from tests.served.conftest import AWAY, SMALL_BODY, logged_in
+from tests.served.conftest import AWAY, SMALL_BODY
 from tests.served.server import Served
 from tests.served.wire import Wire, ask, post
 from tests.standin import StandIn
@@ -366,18 +365,6 @@ def test_the_own_endpoints_take_small_bodies_with_few_values(server: Served) -> 
     assert "larger than 1048576 bytes" in large.json()["error"]
     after = server.client.get("/health").json()["bounds"]
     assert [after[name] - before[name] for name in ("own_body_bytes", "own_values", "body_bytes")] == [1, 1, 0]
-
-
-def test_the_admin_takes_large_bodies_only_from_whoever_is_logged_in(server: Served, account: str) -> None:
-    large = post("/admin/login/", b"x" * 3 * 1024 * 1024)
-    chunks = iter([b"x" * 1024 * 1024] * 2)
-
-    with Wire(server.port, large[: -1024 * 1024]) as wire:  # refused before all of it has come
-        assert wire.answer().status == 413
-    assert server.client.post("/admin/login/", content=chunks).status_code == 413
-    with closing(logged_in(server, account)) as operator:
-        assert operator.post("/admin/login/", content=b"x" * 3 * 1024 * 1024).status_code == 403  # without a CSRF token
-    assert server.client.get("/health").json()["bounds"]["stranger_body_bytes"] == 2
 
 
 def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:

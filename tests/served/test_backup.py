@@ -6,14 +6,18 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 
 from festinger_site.care import backup
+from festinger_site.care.backup import BackupFailed
+from festinger_site.care.restore import restore
 from tests.arrange import learning
 from tests.served.server import PROJECT, Served, make_url, manage, new_database
 from tests.small_disk import mount_small_disk
@@ -21,6 +25,7 @@ from tests.standin import StandIn
 
 QUESTION = "Where does quokkasrv run?"
 FACT = "quokkasrv: [runs-on] Tyr-Seven\n"
+Enter = Callable[[Path, str], None]
 MEMORY = "The backup of quokkadb is made at night."
 
 
@@ -34,6 +39,20 @@ def run(*arguments: str, home: Path, database: str) -> subprocess.CompletedProce
         check=False,
         timeout=120,
     )
+
+
+@pytest.fixture
+def enter(monkeypatch: pytest.MonkeyPatch) -> Enter:
+    """Makes this process one of another home and database."""
+
+    def enter(home: Path, database: str) -> None:
+        places = {"HOME": home, "JOURNAL": home / "journal", "CONFIG_FILE": home / "config.yaml"}
+        for name, value in {**places, "DATABASE_URL": database}.items():
+            monkeypatch.setattr(backup.settings, name, value)
+        monkeypatch.setenv("FESTINGER_HOME", str(home))
+        monkeypatch.setenv("DATABASE_URL", database)
+
+    return enter
 
 
 def empty_database(name: str) -> str:
@@ -119,23 +138,25 @@ def test_configuration_and_waiting_messages_come_with_it_and_keys_do_not(
     assert not (restored[1] / "encryption_keys").exists()
 
 
-def test_keys_are_in_it_if_asked_for(home: Path, database: str, tmp_path: Path) -> None:
-    done = run("backup", str(tmp_path / "keys.tar"), "--with-keys", home=home, database=database)
+def test_keys_are_in_it_if_asked_for(home: Path, database: str, tmp_path: Path, enter: Enter) -> None:
+    enter(home, database)
 
-    assert "keep a copy elsewhere" not in done.stdout
+    backup.back_up(tmp_path / "keys.tar", with_keys=True)
+
     with tarfile.open(tmp_path / "keys.tar") as archive:
         content = archive.extractfile("encryption_keys")
         assert content
         assert content.read() == b"aKey\n"
 
 
-def test_only_the_newest_are_kept_and_nobody_else_can_read_them(home: Path, database: str) -> None:
+def test_only_the_newest_are_kept_and_nobody_else_can_read_them(home: Path, database: str, enter: Enter) -> None:
+    enter(home, database)
     old = [home / "backups" / f"festinger-2026-01-0{day}-010000.tar" for day in (1, 2)]
     old[0].parent.mkdir(mode=0o700)
     for each in old:
         each.touch()
 
-    run("backup", "--keep", "2", home=home, database=database)
+    call_command("backup", "--keep", "2")
 
     left = sorted((home / "backups").iterdir())
     assert left[0] == old[1]
@@ -146,7 +167,7 @@ def test_only_the_newest_are_kept_and_nobody_else_can_read_them(home: Path, data
 def test_room_is_left_on_the_disk(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backup, "LOW_BYTES", 10**18)
 
-    with psycopg.connect(database) as connection, pytest.raises(backup.BackupFailed, match="MB are free, and a backup"):
+    with psycopg.connect(database) as connection, pytest.raises(BackupFailed, match="MB are free, and a backup"):
         backup._check_room(connection, tmp_path)
 
 
@@ -159,29 +180,31 @@ def test_a_disk_that_becomes_full_leaves_no_file(database: str, monkeypatch: pyt
         ballast = disk.folder / "ballast"
         ballast.write_bytes(bytes(disk.free_bytes - 40_000))
 
-        with pytest.raises(backup.BackupFailed, match="No space left on device"):
+        with pytest.raises(BackupFailed, match="No space left on device"):
             backup.back_up(disk.folder / "one.tar")
 
         assert list(disk.folder.iterdir()) == [ballast]
 
 
-def test_a_damaged_file_makes_no_home(file: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_makes_no_home(file: Path, tmp_path: Path, enter: Enter) -> None:
     damaged, content = tmp_path / "damaged.tar", bytearray(file.read_bytes())
     content[2_000] ^= 1
     damaged.write_bytes(content)
+    enter(tmp_path / "home", empty_database("festinger_damaged"))
 
-    done = run("restore", str(damaged), home=tmp_path / "home", database=empty_database("festinger_damaged"))
+    with pytest.raises(BackupFailed, match=r"damaged\.tar is damaged: database\.dump has changed"):
+        restore(damaged)
 
-    assert (done.returncode, done.stderr) == (1, f"CommandError: {damaged} is damaged: database.dump has changed.\n")
     assert not (tmp_path / "home").exists()
 
 
-def test_a_restore_that_fails_leaves_no_home(file: Path, tmp_path: Path) -> None:
+def test_a_restore_that_fails_leaves_no_home(file: Path, tmp_path: Path, enter: Enter) -> None:
     wrong = rewrite_manifest(file, tmp_path / "wrong.tar", rows={"urd": 0})
+    enter(tmp_path / "home", empty_database("festinger_wrong"))
 
-    done = run("restore", str(wrong), home=tmp_path / "home", database=empty_database("festinger_wrong"))
+    with pytest.raises(BackupFailed, match="These tables did not come back whole: urd"):
+        restore(wrong)
 
-    assert "These tables did not come back whole: urd." in done.stderr
     assert not (tmp_path / "home").exists()
 
 
@@ -195,25 +218,27 @@ def test_a_restore_that_fails_leaves_no_home(file: Path, tmp_path: Path) -> None
     ],
 )
 def test_what_this_version_cannot_read_is_refused(
-    file: Path, tmp_path: Path, database: str, changes: dict[str, Any], message: str
+    file: Path, tmp_path: Path, database: str, enter: Enter, changes: dict[str, Any], message: str
 ) -> None:
     other = rewrite_manifest(file, tmp_path / "other.tar", **changes)
+    enter(tmp_path / "home", database)
 
-    done = run("restore", str(other), home=tmp_path / "home", database=database)
+    with pytest.raises(BackupFailed, match=message):
+        restore(other)
 
-    assert done.returncode == 1
-    assert message in done.stderr
     assert not (tmp_path / "home").exists()
 
 
-def test_nothing_is_overwritten(file: Path, home: Path, database: str, tmp_path: Path) -> None:
-    into_home = run("restore", str(file), home=home, database=empty_database("festinger_unused"))
-    into_database = run("restore", str(file), home=tmp_path / "home", database=database)
-    onto_file = run("backup", str(file), home=home, database=database)
+def test_nothing_is_overwritten(file: Path, home: Path, database: str, tmp_path: Path, enter: Enter) -> None:
+    enter(home, empty_database("festinger_unused"))
+    with pytest.raises(BackupFailed, match=f"{home} is not empty"):
+        restore(file)
+    enter(tmp_path / "home", database)
+    with pytest.raises(BackupFailed, match="The database that DATABASE_URL names is not empty"):
+        restore(file)
+    with pytest.raises(BackupFailed, match=f"{file} exists"):
+        backup.back_up(file)
 
-    assert f"{home} is not empty" in into_home.stderr
-    assert "The database that DATABASE_URL names is not empty." in into_database.stderr
-    assert f"{file} exists." in onto_file.stderr
     assert (home / "config.yaml").exists()
 
 

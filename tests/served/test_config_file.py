@@ -176,17 +176,15 @@ def test_the_environment_wins_and_health_says_so(
     configured.served.stop()
 
 
-@pytest.mark.parametrize("path", ["/api/chat", "/api/embed", "/v1/new", "/iknowthat"])
-def test_the_body_limit_follows_everywhere(configured: Configured, path: str) -> None:
+def test_the_body_limit_follows_everywhere(configured: Configured) -> None:
     client = configured.served.client
-
     configured.limit_bodies(2000)
-    refused = client.post(path, content=b"x" * 2001)
-    passed = client.post(path, content=b"x" * 2000)
 
-    assert refused.status_code == 413
-    assert "the request body is larger than 2000 bytes (limits.max_body_bytes)" in refused.text
-    assert passed.status_code != 413
+    for path in ("/api/chat", "/api/embed", "/v1/new", "/iknowthat"):
+        refused = client.post(path, content=b"x" * 2001)
+        assert (path, refused.status_code) == (path, 413)
+        assert "the request body is larger than 2000 bytes (limits.max_body_bytes)" in refused.text
+        assert client.post(path, content=b"x" * 2000).status_code != 413
 
 
 def test_a_limit_over_the_default_is_one_too(configured: Configured) -> None:

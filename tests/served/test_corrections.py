@@ -66,18 +66,6 @@ def test_the_prompt_that_corrects_and_every_later_one_show_the_new_value(whole: 
     assert whole.queue("skadi") == []
 
 
-def test_what_an_operator_said_is_disputed_and_both_sides_are_shown(whole: Festinger) -> None:
-    whole.teach("fenrir -isa printer", agent=OPERATOR)
-    conversation = Conversation(whole)
-
-    shown = conversation.say("Actually fenrir is a plotter.")
-
-    disputed = block("fenrir: [type?] printer | plotter — conflict pending")
-    assert shown == {1: disputed}
-    assert told_another(whole, "fenrir") == {1: disputed}
-    assert whole.queue("fenrir") == [("fenrir", "type", "printer", "plotter", "isa_isa", "pending")]
-
-
 def test_a_correction_finds_a_fact_that_was_decomposed(whole: Festinger) -> None:
     knows(whole, "garm is a printer.", "garm: [type] printer")
     Conversation(whole, agent="winky").say("garm is a device.")
@@ -89,27 +77,6 @@ def test_a_correction_finds_a_fact_that_was_decomposed(whole: Festinger) -> None
     whole.wait_settled()
     assert [row[1:3] for row in whole.edges("garm")] == [("plotter", "make"), ("device", "role")]
     assert whole.run(HISTORY, "garm")[-1][:3] == ("supersede", "printer", "plotter")
-
-
-def test_a_retraction_finds_a_fact_that_was_relocated(whole: Festinger) -> None:
-    knows(whole, "hati is a printer.", "hati: [type] printer")
-    Conversation(whole, agent="winky").say("hati is a loanword.")
-    resolve(whole, "hati", decision="relocate", dimension="status")
-    assert len(whole.edges("hati")) == 2
-
-    Conversation(whole, agent="winky").say("hati is not a loanword.")
-
-    whole.wait_settled()
-    assert [row[1:3] for row in whole.edges("hati")] == [("printer", "type")]
-
-
-def test_a_user_corrects_in_another_conversation_what_they_said_before(whole: Festinger) -> None:
-    knows(whole, "skoll runs on tyr-1.", "skoll: [runs-on] tyr-1")
-
-    Conversation(whole).say("Correction: skoll runs on baldur-2.")
-
-    whole.wait_recalled("skoll: [runs-on] baldur-2")
-    assert whole.queue("skoll") == []
 
 
 def test_what_is_taken_back_is_not_recalled_and_is_learned_at_once_when_it_is_said_again(whole: Festinger) -> None:
@@ -125,19 +92,6 @@ def test_what_is_taken_back_is_not_recalled_and_is_learned_at_once_when_it_is_sa
 
     conversation.say("Sorry, ymir is a printer.")
     whole.wait_recalled("ymir: [type] printer")
-
-
-def test_what_an_operator_said_only_a_person_takes_back(whole: Festinger) -> None:
-    whole.teach("nott -isa printer", agent=OPERATOR)
-
-    Conversation(whole).say("Forget that nott is a printer.")
-
-    whole.wait_settled()
-    assert whole.queue("nott") == [("nott", "type", "printer", "printer", "retraction", "pending")]
-    assert told_another(whole, "nott") == {1: block("nott: [type?] printer — conflict pending")}
-    resolve(whole, "nott", decision="update")
-    assert whole.edges("nott") == []
-    assert "printer" not in str(told_another(whole, "nott"))
 
 
 def test_a_user_takes_back_what_the_same_agent_was_taught_and_had_remembered(whole: Festinger) -> None:
@@ -176,42 +130,6 @@ def test_words_of_others_take_nothing_back(whole: Festinger) -> None:
     assert [row[1] for row in whole.edges("kvasir")] == ["service"]
     assert whole.queue("kvasir") == []
     assert all(f"\n{line}\n" in found for found in whole.would_recall("restart kvasir"))
-
-
-def test_a_chat_of_last_month_that_is_opened_again_changes_nothing(whole: Festinger) -> None:
-    line = "surtr: [type] service"
-    knows(whole, "surtr is a service.", line)
-
-    old = [
-        ("user", "Forget that surtr is a service."),
-        ("assistant", "Done."),
-        ("user", "Actually surtr is a service."),
-    ]
-    whole.ask(("system", "S"), *old, ("assistant", "Noted."), ("user", "What was this about?"))
-    whole.wait_settled()
-
-    assert [row[1] for row in whole.edges("surtr")] == ["service"]
-    assert [row[0] for row in whole.run(HISTORY, "surtr")] == ["insert"]
-
-
-def test_what_is_only_believed_is_recalled_once_it_is_said_for_certain(whole: Festinger) -> None:
-    conversation = Conversation(whole)
-    conversation.say("I think baugi is a printer.")
-    whole.wait_settled()
-    assert whole.edges("baugi") == []
-
-    conversation.say("Yes, baugi is a printer.")
-
-    whole.wait_recalled("baugi: [type] printer")
-
-
-def test_the_more_specific_takes_the_place_of_the_bare_in_that_very_prompt(whole: Festinger) -> None:
-    conversation = knows(whole, "idunn is an app.", "idunn: [type] app")
-
-    assert conversation.say("idunn is a Flask app.") == {3: block("idunn: [type] Flask app")}
-
-    whole.wait_recalled("idunn: [type] Flask app")
-    assert whole.queue("idunn") == []
 
 
 def test_what_something_uses_stands_side_by_side_and_goes_one_by_one(whole: Festinger) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from memory.dimensions import ENTITY_TYPES
 from tests import waiting
+from tests.served.conftest import Command
 from tests.served.server import PROJECT, Served, manage
 from tests.standin import StandIn
 
@@ -96,8 +97,8 @@ def test_state_against_a_fact_is_a_conflict_that_prompts_of_the_project_show(
     assert waiting.eventually(is_shown, within_s=10)
 
 
-def test_the_mirror_of_the_project_has_all_types(server: Served, described: dict[str, int], database: str) -> None:
-    written = manage("mirror", "p77", DATABASE_URL=database).stdout
+def test_the_mirror_of_the_project_has_all_types(described: dict[str, int], command: Command) -> None:
+    written = command("mirror", "p77")
 
     assert "- artifact: drawing-4711" in written
     assert "- **p77.laser.wavelength**" in written

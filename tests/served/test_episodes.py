@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +10,7 @@ import pytest
 
 from tests.arrange import learning
 from tests.prompts import FORMATS, Turn
+from tests.served.conftest import Command
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage
 from tests.standin import StandIn
@@ -72,27 +72,6 @@ def test_a_users_message_becomes_one_episode_however_often_it_is_resent(
     assert kept(system) == []
 
 
-@pytest.mark.parametrize(
-    ("wire", "more", "headers"),
-    [
-        ("chat", {}, {"X-OpenWebUI-User-Id": "alice"}),
-        ("chat_completions", {"user": "alice"}, {}),
-        ("messages", {"metadata": {"user_id": "alice"}}, {}),
-        ("responses", {"safety_identifier": "alice"}, {}),
-    ],
-)
-def test_people_behind_one_agent_are_told_apart(
-    server: Served, ollama: StandIn, kept: Look, wire: str, more: dict[str, Any], headers: dict[str, str]
-) -> None:
-    said = said_anew()
-
-    post(server, wire, [("user", said)], more, **headers)
-    post(server, wire, [("user", said)])
-    flush(server, kept)
-
-    assert [person for _, person, _, _ in kept(said)] == ["alice", ""]
-
-
 OFF = [
     ("", {"X-Festinger-Remember": "no"}),
     ("", {"X-Festinger": "off"}),
@@ -140,21 +119,6 @@ def test_what_was_said_in_a_request_that_is_not_kept_is_not_kept_as_its_history(
     assert (kept(secret), len(kept(later))) == ([], 1)
 
 
-def test_what_is_forgotten_does_not_come_back_with_the_history(
-    server: Served, database: str, ollama: StandIn, kept: Look
-) -> None:
-    canary = said_anew()
-    server.chat(("user", canary))
-    assert eventually(lambda: kept(canary), within_s=WITHIN_S)
-
-    manage("forget", "--words", canary, DATABASE_URL=database)
-    server.chat(("user", canary))
-    server.chat(("user", canary), ("assistant", "Very well, it is done."), ("user", said_anew()))
-    flush(server, kept)
-
-    assert kept(canary) == []
-
-
 @pytest.mark.slow
 def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: StandIn) -> None:
     with OwnPostgres() as own, learning(own.url):
@@ -177,57 +141,15 @@ def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: Stan
     assert "Traceback" not in errors
 
 
-def test_no_secret_gets_into_any_table(server: Served, database: str, ollama: StandIn, kept: Look) -> None:
+def test_no_secret_gets_into_any_table(server: Served, command: Command, ollama: StandIn, kept: Look) -> None:
     secret, said = "ghp_9z8Y7x6W5v4U3t2S1r0Q9p8O7n6M5l4K3j2I", said_anew()
 
     server.chat(("user", f"{said} The token is {secret}"), ("assistant", f"Noted: {secret}"), ("user", "Go on please"))
     flush(server, kept)
 
     assert len(kept(said)) == 1
-    told = manage("redact", "--dry-run", secret, DATABASE_URL=database).stdout
+    told = command("redact", "--dry-run", secret)
     assert "Found 0 times" in told
-
-
-@pytest.mark.slow
-def test_what_is_said_while_postgres_is_away_is_kept_when_it_is_back(ollama: StandIn, tmp_path: Path) -> None:
-    with OwnPostgres() as own:
-        # With a home of its own: the other servers would replay its journal into their database.
-        served = Served(upstream=ollama.url, database=own.url, FESTINGER_HOME=str(tmp_path)).wait_ready()
-        own.stop()
-        said = said_anew()
-        served.chat(("user", said), headers={"X-OpenWebUI-User-Id": "alice"})
-
-        def where() -> tuple[int, int, int]:
-            """Count the messages in memory and in the journal, and those that are lost; up to a second old."""
-            report = served.client.get("/health").json()
-            return report["unwritten_messages"], report["journaled_messages"], report["dropped_messages"]
-
-        assert eventually(lambda: where() == (0, 2, 0), within_s=WITHIN_S)  # with the answer
-
-        own.start()
-
-        def find() -> list[Any]:
-            with psycopg.connect(own.url) as client:
-                return client.execute("SELECT person FROM episode WHERE text = %s", [said]).fetchall()
-
-        assert eventually(find, within_s=WITHIN_S) == [("alice",)]
-        assert eventually(lambda: where() == (0, 0, 0), within_s=WITHIN_S)
-        assert "Traceback" not in served.stop()
-
-
-def test_when_something_was_said_is_known_of_conversations_that_were_seen(
-    server: Served, database: str, ollama: StandIn, kept: Look
-) -> None:
-    old, answer, new, later = (said_anew() for _ in range(4))
-    begun = [("user", old), ("assistant", answer), ("user", new)]
-    server.chat(*begun)
-    server.chat(*begun, ("assistant", later), ("user", "Thanks, go on."))
-    flush(server, kept)
-
-    with psycopg.connect(database) as client:
-        query = "SELECT text FROM episode WHERE text = ANY(%s) AND said_at < now() - interval '1 day' ORDER BY id"
-        found = client.execute(query, [[old, answer, new, later]]).fetchall()
-    assert found == [(old,), (answer,)]
 
 
 def test_health_says_whether_what_is_said_is_kept(server: Served) -> None:

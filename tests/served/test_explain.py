@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,26 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.served.server import Served, manage
+from tests.served.conftest import Command
+from tests.served.server import Served
 from tests.standin import StandIn
 
-
-@pytest.fixture(autouse=True)
-def on_the_served_database(settings: Any, database: str) -> None:
-    settings.DATABASE_URL = database
+Explain = Callable[..., str]
 
 
-def explain_lines(lines: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    out = io.StringIO()
-    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-    call_command("explain", "--jsonl", stdout=out, no_color=True)
-    return out.getvalue()
+@pytest.fixture
+def explain(command: Command, monkeypatch: pytest.MonkeyPatch) -> Explain:
+    def run(*arguments: str, stdin: str = "") -> str:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        return command("explain", *arguments)
+
+    return run
 
 
-def explain(database: str, *arguments: str, stdin: str = "") -> str:
-    return manage("explain", *arguments, "--no-color", stdin=stdin, DATABASE_URL=database).stdout
-
-
-def test_it_tells_tokens_cues_concepts_and_the_block(server: Served, database: str) -> None:
+def test_it_tells_tokens_cues_concepts_and_the_block(server: Served, explain: Explain) -> None:
     server.teach("uffish -isa thought in context of poem")
 
-    said = explain(database, "uffish runs on Docker. Is whiffling a gait? Maybe uffish is a gait.")
+    said = explain("uffish runs on Docker. Is whiffling a gait? Maybe uffish is a gait.")
 
     assert "uffish runs on docker" in said
     assert "uffish ISPART docker [runs-on]  confidence 0.80, characters 0-21" in said
@@ -60,7 +57,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("path", REQUESTS)
 def test_it_foresees_what_becomes_of_a_request(
-    server: Served, ollama: StandIn, database: str, tmp_path: Path, path: str
+    server: Served, ollama: StandIn, tmp_path: Path, path: str, explain: Explain
 ) -> None:
     word = f"outgrabe-{path.strip('/').replace('/', '-')}"
     server.teach(f"{word} -isa verb")
@@ -68,7 +65,7 @@ def test_it_foresees_what_becomes_of_a_request(
     file = tmp_path / "request.json"
     file.write_text(body)
 
-    said = explain(database, "--request", str(file))
+    said = explain("--request", str(file))
 
     assert f"{word}: [type] verb" in said
     assert f"{word} runs on tulgey: becomes a fact." in said
@@ -76,10 +73,10 @@ def test_it_foresees_what_becomes_of_a_request(
     assert all(f"  {line}\n" in said for line in event["block"].splitlines())
 
 
-def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -> None:
+def test_it_foresees_a_conflict_and_a_candidate(server: Served, explain: Explain) -> None:
     server.teach("mimsyband -isa foe")
 
-    said = explain(database, "-", stdin="mimsyband is a service.\n> mimsyband runs on tumtum")
+    said = explain("-", stdin="mimsyband is a service.\n> mimsyband runs on tumtum")
 
     assert "mimsyband is a service [type]: contradicts: mimsyband is a foe [type]. It becomes a conflict" in said
     assert "mimsyband runs on tumtum: waits among the candidates." in said
@@ -87,13 +84,12 @@ def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -
     assert "mimsyband" not in server.client.get("/candidates").text
 
 
-def test_it_foresees_what_is_corrected_and_only_believed(server: Served, database: str) -> None:
+def test_it_foresees_what_is_corrected_and_only_believed(server: Served, database: str, explain: Explain) -> None:
     server.teach("vorpaline -isa day")
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE urd SET channel = 'user' FROM soas WHERE soas.id = urd.id AND token = 'vorpaline'")
 
     said = explain(
-        database,
         "-",
         stdin="Actually vorpaline is a week. I think frumptious is a service.",
     )
@@ -113,10 +109,10 @@ def test_it_does_not_wait_for_somebody_to_type(monkeypatch: pytest.MonkeyPatch) 
         call_command("explain")
 
 
-def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_answers_a_batch_line_by_line(explain: Explain) -> None:
     lines = [{"text": "frumious is a monorepo"}, {"text": "Is it?", "role": "assistant"}]
 
-    said = explain_lines("\n".join(map(json.dumps, lines)), monkeypatch)
+    said = explain("--jsonl", stdin="\n".join(map(json.dumps, lines)))
 
     first, second = map(json.loads, said.splitlines())
     triple = {"subject": "frumious", "parent": "monorepo", "dimension": "type", "is_isa": True}
@@ -129,16 +125,16 @@ def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert second == {"tokens": ["is", "it"], "cues": []}
 
 
-def test_it_tells_how_something_is_said(database: str) -> None:
-    said = explain(database, "uffish is not a poem but a song. I think frumious runs on Docker.")
+def test_it_tells_how_something_is_said(explain: Explain) -> None:
+    said = explain("uffish is not a poem but a song. I think frumious runs on Docker.")
 
     assert "uffish ISA poem [type]  is taken back, confidence 0.80" in said
     assert "uffish ISA song [type]  is so from now on, confidence 0.80" in said
     assert "frumious ISPART docker [runs-on]  confidence 0.56, only believed" in said
 
 
-def test_it_stores_nothing(database: str) -> None:
-    explain(database, "galumphing is a gait")
+def test_it_stores_nothing(database: str, explain: Explain) -> None:
+    explain("galumphing is a gait")
 
     with psycopg.connect(database) as connection:
         assert connection.execute("SELECT token FROM soas WHERE token = 'galumphing'").fetchall() == []
@@ -146,6 +142,6 @@ def test_it_stores_nothing(database: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["nonsense", '{"role": "user"}', '{"text": 5}', '{"text": "x", "role": "king"}', "[]"])
-def test_it_names_a_bad_line(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+def test_it_names_a_bad_line(line: str, explain: Explain) -> None:
     with pytest.raises(CommandError, match="line 2"):
-        explain_lines('{"text": "fine"}\n' + line, monkeypatch)
+        explain("--jsonl", stdin='{"text": "fine"}\n' + line)

@@ -58,6 +58,7 @@ def test_an_upstream_that_is_away_is_told_and_the_page_is_there(strict: Served, 
 def test_large_bodies_are_for_who_is_logged_in(server: Served, operator: httpx.Client) -> None:
     large, stranger = b"x" * (1024 * 1024 + 1), httpx.Client(base_url=server.url, trust_env=False, timeout=30)
     upload = reverse("admin:resolution_transfer_import")
+    before = server.client.get("/health").json()["bounds"]["stranger_body_bytes"]
     with closing(stranger):
         refused = [
             stranger.post(path, content=iter([large]) if is_chunked else large, headers=headers).status_code
@@ -68,6 +69,7 @@ def test_large_bodies_are_for_who_is_logged_in(server: Served, operator: httpx.C
         small = stranger.post(reverse("admin:login"), content=large[:1000]).status_code
 
     assert refused == [413] * 8
+    assert server.client.get("/health").json()["bounds"]["stranger_body_bytes"] == before + 8
     assert small == operator.post(upload, content=large).status_code == 403  # no token against forged requests
 
 

@@ -118,16 +118,3 @@ def test_what_the_model_does_not_know_is_not_asked_again_however_often_it_is_nam
 
     assert len(llm.asked) == 1
     assert whole.edges("zorblat") == []
-
-
-def test_a_history_resent_to_another_proxy_teaches_nothing_twice(whole: Festinger) -> None:
-    history = [("system", "S"), *(("user", f"plumbus{number} ISA repo.") for number in range(10))]
-    whole.ask(*history, agent="dobby", proxy=0)
-    whole.wait_settled()
-    before = whole.edges("plumbus"), whole.observed("plumbus")
-
-    whole.ask(*history, agent="dobby", proxy=1)
-    whole.wait_settled()
-
-    assert len(before[0]) == 10
-    assert (whole.edges("plumbus"), whole.observed("plumbus")) == before

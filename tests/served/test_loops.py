@@ -67,12 +67,6 @@ def rests_long(server: Served, cooldown: Cooldown) -> Iterator[None]:
     cooldown.change(LONG_S, server)
 
 
-@pytest.fixture
-def direct(upstream: StandIn) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=upstream.url, trust_env=False, timeout=10) as client:
-        yield client
-
-
 def agent(client: httpx.Client, model: str, wire: str, task: str, **more: Any) -> Agent:
     """Each with a task of its own: the first words tell one conversation from another."""
     made = Agent(client, model, WIRES[wire], **more)
@@ -100,14 +94,6 @@ def stopped(said: dict[str, Any]) -> str:
 
 
 @every_wire
-def test_directly_a_stubborn_model_loops(direct: httpx.Client, wire: str) -> None:
-    turns = Agent(direct, "stubborn", WIRES[wire], extras=True).work(12)
-
-    assert len(turns) == 12
-    assert len({turn.said["content"] for turn in turns}) == 1
-
-
-@every_wire
 @in_both_ways
 def test_through_festinger_it_breaks_out(server: Served, wire: str, is_streamed: bool) -> None:
     stubborn = agent(server.client, "stubborn", wire, f"of {wire} {is_streamed}", is_streamed=is_streamed, extras=True)
@@ -118,9 +104,7 @@ def test_through_festinger_it_breaks_out(server: Served, wire: str, is_streamed:
     assert stopped(turns[-1].said) == "It is blue."
 
 
-def test_so_does_one_that_calls_tools_in_the_api_s_own_way(direct: httpx.Client, server: Served) -> None:
-    assert len(Agent(direct, "stubborn", WIRES["chat"], uses_tools=True).work(12)) == 12
-
+def test_so_does_one_that_calls_tools_in_the_api_s_own_way(server: Served) -> None:
     turns = agent(server.client, "stubborn", "chat", "with tools", uses_tools=True).work(12)
 
     assert steps(turns) == [None, None, None, "note"]
@@ -320,8 +304,9 @@ NO_LOOPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("case", NO_LOOPS)
+@pytest.mark.parametrize(
+    ("case", "wire"), [*((case, "chat") for case in NO_LOOPS), *(("polling", wire) for wire in WIRES if wire != "chat")]
+)
 def test_what_is_no_loop_goes_on_as_it_came(server: Served, ollama: StandIn, case: str, wire: str) -> None:
     format_, pairs = WIRES[wire], NO_LOOPS[case]
     sent: list[bytes] = []

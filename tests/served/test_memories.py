@@ -9,8 +9,10 @@ import httpx
 import psycopg
 import pytest
 
-from tests.served.server import PROJECT, Served, manage
+from tests.served.learning import register_agent
+from tests.served.server import PROJECT, Served
 from tests.served.test_mcp import call
+from tests.waiting import eventually
 
 GUTASK = PROJECT / "clients" / "gutask" / "gutask"
 
@@ -142,16 +144,21 @@ def test_operators_take_back_and_put_back(server: Served, strict: Served, tokens
 
 
 def test_over_the_quota_is_429_with_a_time(strict: Served, database: str) -> None:
-    token = manage("create_agent", "glutton", DATABASE_URL=database).stdout.strip()  # of its own: others go on
+    headers = register_agent(database, "glutton")  # of its own: others go on
     with psycopg.connect(database) as connection:
         connection.execute(
             "INSERT INTO agent_hour (agent, hour, memories) VALUES ('glutton', date_trunc('hour', now()), 1000000)"
         )
-    answer = strict.client.post(
-        "/memory", json={"text": "Numbats are striped."}, headers={"Authorization": f"Bearer {token}"}
-    )
+    said = {"text": "Numbats are striped."}
 
-    assert (answer.status_code, answer.json().get("setting")) == (429, "quota_memories_per_hour")
+    def is_refused() -> httpx.Response | None:
+        """Once the server has heard of the agent."""
+        answer = strict.client.post("/memory", json=said, headers=headers)
+        return answer if answer.status_code == 429 else None
+
+    answer = eventually(is_refused, within_s=10)
+    assert answer
+    assert answer.json().get("setting") == "quota_memories_per_hour"
     assert 0 < int(answer.headers["Retry-After"]) <= 3600
 
 

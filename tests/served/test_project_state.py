@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from tests import waiting
-from tests.served.server import Served, manage
+from tests.served.conftest import Command
+from tests.served.server import Served
 from tests.standin import StandIn
 
 eventually = partial(waiting.eventually, within_s=10.0)
@@ -132,14 +133,14 @@ def test_operators_settle_and_agents_of_the_project_read(strict: Served, tokens:
     assert read == [200, 403]
 
 
-def test_a_command_settles_lists_and_removes(server: Served, database: str, ollama: StandIn) -> None:
-    told = manage("set_state", "p05", "decision", "material", "PEEK", DATABASE_URL=database).stdout
+def test_a_command_settles_lists_and_removes(server: Served, command: Command, ollama: StandIn) -> None:
+    told = command("set_state", "p05", "decision", "material", "PEEK")
     assert told == "decision.material = PEEK\n"
     assert eventually(lambda: "decision.material = PEEK" in prompt(server, ollama, ("user", "Which material?")))
 
-    again = manage("set_state", "p05", "decision", "material", "GF-PTFE", DATABASE_URL=database).stdout
-    listed = manage("set_state", "p05", DATABASE_URL=database).stdout
-    removed = manage("set_state", "p05", "decision", "material", "--remove", DATABASE_URL=database).stdout
+    again = command("set_state", "p05", "decision", "material", "GF-PTFE")
+    listed = command("set_state", "p05")
+    removed = command("set_state", "p05", "decision", "material", "--remove")
 
     assert again == "decision.material = GF-PTFE (was: PEEK)\n"
     assert listed == "decision.material = GF-PTFE\n"

@@ -9,7 +9,6 @@ import pytest
 
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
-from tests.waiting import eventually
 
 WITHIN_S = 60.0
 
@@ -84,15 +83,15 @@ def test_facts_are_told_in_sentences_where_the_setting_says_so(
 
 
 def test_the_content_type_does_not_matter(server: Served, ollama: StandIn) -> None:
-    server.teach("borogove -isa bird")
+    server.teach("borogrovine -isa bird")
 
     server.client.post(
         "/api/generate",
-        content=json.dumps({"model": "llama3", "prompt": "a borogove", "system": "S", "stream": False}),
+        content=json.dumps({"model": "llama3", "prompt": "a borogrovine", "system": "S", "stream": False}),
         headers={"Content-Type": "application/octet-stream"},
     )
 
-    assert sent(ollama)["prompt"] == "a borogove\n\n" + block("borogove: [type] bird")
+    assert sent(ollama)["prompt"] == "a borogrovine\n\n" + block("borogrovine: [type] bird")
 
 
 def test_with_festinger_off_the_model_gets_exactly_the_clients_bytes(server: Served, ollama: StandIn) -> None:
@@ -105,59 +104,11 @@ def test_with_festinger_off_the_model_gets_exactly_the_clients_bytes(server: Ser
     assert "x-festinger" not in received(ollama).headers
 
 
-def test_a_contradiction_shows_its_mark_in_the_next_prompt(server: Served, ollama: StandIn) -> None:
-    server.teach("dobby -isa worker")
-
-    answer = server.teach("dobby -isa elf")
-    server.chat(("system", "S"), ("user", "ask dobby"))
-
-    assert answer.status_code == 202
-    assert answer.json()["existing"] == {"concept": "dobby", "parent": "worker", "dimension": "type", "is_isa": True}
-    assert answer.json()["collision_type"] == "isa_isa"
-    assert contents(ollama)[1] == "ask dobby\n\n" + block("dobby: [type?] worker | elf — conflict pending")
-
-
-def test_a_contradiction_within_the_prompt_shows_its_mark_at_once(server: Served, ollama: StandIn) -> None:
-    server.teach("vexnode -isa server")
-
-    server.chat(("system", "S"), ("user", "vexnode is a container deployed on Docker"))
-
-    said = "vexnode is a container deployed on Docker"
-    assert contents(ollama)[1] == said + "\n\n" + block("vexnode: [type?] server | container — conflict pending")
-
-
-def test_a_new_word_used_in_four_messages_is_asked_about_in_the_next_block(server: Served, ollama: StandIn) -> None:
-    server.teach("frabjit -isa badger")  # who has taught can be asked
-    history: list[tuple[str, str]] = [("system", "S")]
-    for i in range(4):
-        history += [("user", f"message {i} about the zorblat")]
-        server.chat(*history)
-        history += [("assistant", f"answer {i}")]
-    assert eventually(lambda: recalled(server, "what is zorblat?"), within_s=WITHIN_S)
-
-    server.chat(*history, ("user", "so what now"))
-
-    asked = "so what now\n\n<recollection>\n? zorblat: no recollection. If this is a typo, ignore.\n"
-    assert contents(ollama)[:-1] == [content for _, content in history]
-    assert contents(ollama)[-1].startswith(asked)
-
-
 def test_loading_a_model_is_left_alone(server: Served, ollama: StandIn) -> None:
     answer = server.client.post("/api/generate", json={"model": "llama3", "prompt": "", "system": "gnommoweb"})
 
     assert answer.json()["done_reason"] == "load"
     assert sent(ollama) == {"model": "llama3", "prompt": "", "system": "gnommoweb"}
-
-
-def test_a_row_changed_with_psql_shows_in_the_next_prompt(server: Served, ollama: StandIn, database: str) -> None:
-    server.teach("tulgey -isa wood")
-    with psycopg.connect(database) as client:
-        client.execute("UPDATE soas SET is_muted = true WHERE token = 'tulgey'")
-    assert eventually(lambda: not recalled(server, "tulgey"), within_s=WITHIN_S)
-
-    server.chat(("user", "the tulgey"), model="echo")
-
-    assert contents(ollama) == ["the tulgey"]
 
 
 def test_reload_reads_everything_anew(server: Served) -> None:

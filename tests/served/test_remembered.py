@@ -13,8 +13,10 @@ from django.conf import settings
 
 from tests.planted import PLANTED, TAUGHT, fill
 from tests.prompts import FORMATS, Turn
+from tests.served.conftest import Command
+from tests.served.learning import register_agent
 from tests.served.postgres import OwnPostgres
-from tests.served.server import Served, manage, new_database
+from tests.served.server import Served, new_database
 from tests.served.test_trust import with_tools
 from tests.standin import StandIn
 from tests.waiting import eventually
@@ -165,7 +167,9 @@ def ask_in_time(
     return found
 
 
-@pytest.mark.parametrize("wire", ["chat", "chat_completions", "messages"])
+@pytest.mark.parametrize(
+    "wire", ["chat", *(pytest.param(wire, marks=pytest.mark.slow) for wire in ("chat_completions", "messages"))]
+)
 def test_nothing_that_is_planted_comes_by_itself_to_who_asks_about_it(
     server: Served, ollama: StandIn, kept: Any, wire: str
 ) -> None:
@@ -223,12 +227,13 @@ def read_everything(server: Served, headers: dict[str, str], requests: list[str]
 
 
 def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_in_no_way(
-    server: Served, other_server: Served, ollama: StandIn, kept: Any, database: str
+    server: Served, other_server: Served, ollama: StandIn, kept: Any, database: str, command: Command
 ) -> None:
     with psycopg.connect(database) as connection:
         connection.execute("INSERT INTO project (slug, name, is_open) VALUES ('pier', 'P', true), ('dock', 'D', false)")
     server.client.post("/reload")
-    token = manage("create_agent", "harbourmaster", DATABASE_URL=database).stdout.strip()
+    token = register_agent(database, "harbourmaster")
+    server.client.post("/reload")
     mine, other = {"X-Festinger-Agent": "pilot"}, {"X-Festinger-Agent": "mate"}
     said: list[tuple[str, dict[str, str]]] = [
         ("opens at nine, as canaryown said", mine),
@@ -236,7 +241,7 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
         ("has lunch with canaryother on Friday", other),
         ("has a red boat named canaryproject", mine | {"X-Festinger-Project": "pier"}),
         ("has a key that canaryforgotten keeps", mine),
-        ("pays canarytoken on Mondays", {"Authorization": f"Bearer {token}"}),
+        ("pays canarytoken on Mondays", token),
     ]
     requests = []
     for text, headers in said:
@@ -253,7 +258,7 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
         assert server.client.post("/project/state", json=settled).status_code == 201
     for text in ("nine, as canaryown", "canaryforgotten keeps", "canarytoken on"):
         kept(text)
-    manage("forget", "--words", "canaryforgotten", DATABASE_URL=database)
+    command("forget", "--words", "canaryforgotten")
 
     def find(headers: dict[str, str]) -> set[str]:
         """Return what comes by itself, and what is found by who asks."""
@@ -300,7 +305,7 @@ def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
 
 
 def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
-    server: Served, ollama: StandIn, kept: Any, database: str
+    server: Served, ollama: StandIn, kept: Any, command: Command
 ) -> None:
     name = {"X-Festinger-Agent": "forgetful"}
     post(server, "chat", [("user", "The bandicoot release is planned for the ninth of May.")], name)
@@ -311,7 +316,7 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
     assert "ninth of May" in received(ollama, "chat")
     assert eventually(lambda: "ninth of May" in server.client.get(why).text, within_s=WITHIN_S)
 
-    manage("forget", "--words", "bandicoot release", DATABASE_URL=database)
+    command("forget", "--words", "bandicoot release")
 
     def is_gone() -> bool:
         post(server, "chat", [*said, ("assistant", "."), ("user", "So?")], name)

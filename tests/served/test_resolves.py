@@ -245,17 +245,3 @@ def test_a_run_without_a_sensible_answer_changes_nothing_and_the_next_goes_on(
     assert {parent for _, parent, *_ in whole.edges(word)} == {"hogwarts_castle"}
     assert {row[5] for row in whole.queue(word)} == {"resolved"}
     whole.wait_recalled(f"{word}0: [membership] Hogwarts Castle")
-
-
-def test_without_a_model_a_run_is_skipped_and_says_so(whole: Festinger, llm: LlmServer) -> None:
-    dispute(whole, "snorkwell", 2)
-    before = whole.edges(), whole.queue("snorkwell")
-    [(chosen,)] = whole.run("SELECT value FROM config WHERE key = 'resolve_model_id'")
-
-    whole.run("UPDATE config SET value = '' WHERE key = 'resolve_model_id'")
-    report = whole.resolve()
-    whole.run("UPDATE config SET value = %s WHERE key = 'resolve_model_id'", chosen)
-
-    assert report["status"] == "skipped"
-    assert report["note"].startswith("no model")
-    assert (whole.edges(), whole.queue("snorkwell"), llm.asked) == (*before, [])

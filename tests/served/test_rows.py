@@ -9,8 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from resolution.models import Conflict
+from resolution.pages.conflict_members import read_conflicts
 from tests import waiting
-from tests.served.server import PROJECT, Served, manage
+from tests.served.learning import register_agent
+from tests.served.server import PROJECT, Served
 from tests.standin import StandIn
 
 eventually = partial(waiting.eventually, within_s=30.0)
@@ -62,12 +65,8 @@ class World:
 
     def title(self, conflict: int) -> str:
         """As on the desk."""
-        return manage(
-            "shell", "-c",
-            "from resolution.models import Conflict; from resolution.pages.conflict_members import read_conflicts;"
-            f" print(read_conflicts(Conflict.objects.filter(pk={conflict}))[{conflict}].title)",
-            DATABASE_URL=self.database,
-        ).stdout.splitlines()[-1]  # fmt: skip
+        [found] = read_conflicts(Conflict.objects.filter(pk=conflict)).values()
+        return str(found.title)
 
     def projects(self) -> set[str]:
         with psycopg.connect(self.database) as client:
@@ -75,7 +74,9 @@ class World:
 
 
 @pytest.fixture
-def world(server: Served, tokens: dict[str, str], database: str, ollama: StandIn) -> World:
+def world(
+    server: Served, tokens: dict[str, str], database: str, ollama: StandIn, on_the_served_database: None
+) -> World:
     return World(server, tokens, database)
 
 
@@ -241,7 +242,7 @@ def is_kept_in(world: World, slug: str) -> bool:
 def token(world: World, *, allowed: str = "", own: str = "") -> dict[str, str]:
     """Make a token of a new agent that may name this project, or all ("*")."""
     name = world.name("gauger")
-    secret = manage("create_agent", name, DATABASE_URL=world.database).stdout.strip()
+    headers = register_agent(world.database, name)
     with psycopg.connect(world.database, autocommit=True) as client:
         for slug in {allowed, own} - {"", "*"}:
             client.execute("INSERT INTO project (slug, name) VALUES (%s, %s)", [slug, slug])
@@ -256,7 +257,7 @@ def token(world: World, *, allowed: str = "", own: str = "") -> dict[str, str]:
             [name, allowed],
         )
     world.post("/reload")
-    return {"Authorization": f"Bearer {secret}"}
+    return headers
 
 
 def state_of(slug: str) -> dict[str, str]:

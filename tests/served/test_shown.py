@@ -15,8 +15,11 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.management import CommandError
 
 from tests.arrange import learning
+from tests.served.conftest import Command
+from tests.served.learning import register_agent
 from tests.served.server import Served, manage, new_database
 from tests.served.test_mcp import call
 from tests.standin import StandIn
@@ -54,8 +57,7 @@ def server(database: str, upstream: StandIn) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def zero(database: str) -> dict[str, str]:
     """The headers of an agent that has a token."""
-    token = manage("create_agent", "zero", DATABASE_URL=database).stdout.strip()
-    return {"Authorization": f"Bearer {token}"}
+    return register_agent(database, "zero")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,7 +138,7 @@ def count_everything(database: str) -> dict[str, Any]:
 
 
 def test_all_show_the_block_that_the_prompt_then_gets_and_leave_nothing_behind(
-    server: Served, ollama: StandIn, database: str, zero: dict[str, str]
+    server: Served, ollama: StandIn, database: str, command: Command, zero: dict[str, str]
 ) -> None:
     before, in_process = count_everything(database), count_in_process(server)
 
@@ -147,7 +149,7 @@ def test_all_show_the_block_that_the_prompt_then_gets_and_leave_nothing_behind(
         "mcp": call(server, "recall", {"text": QUESTION}, **zero)["block"],
         "admin": try_in_admin(server, database, QUESTION),
     }
-    explained = manage("explain", QUESTION, "--agent", "zero", "--no-color", DATABASE_URL=database).stdout
+    explained = command("explain", QUESTION, "--agent", "zero")
     time.sleep(WRITTEN_S)
     after = count_everything(database)
     changed = {name: (before[name], after[name]) for name in before if after[name] != before[name]}
@@ -226,10 +228,10 @@ def test_asking_neither_counts_a_word_nor_keeps_it_from_being_asked_about(
     assert salient == [send(server, ollama, "And the numbatron?", zero)] * 3
 
 
-def test_explain_tells_what_would_be_remembered(database: str) -> None:
+def test_explain_tells_what_would_be_remembered(database: str, command: Command) -> None:
     text = "Remember that I prefer tabs to spaces. The numbats meet every second Tuesday at the old bakery."
 
-    told = manage("explain", text, "--agent", "zero", "--no-color", DATABASE_URL=database).stdout
+    told = command("explain", text, "--agent", "zero")
 
     assert f"  {text}: is kept as an episode.\n" in told
     assert "  I prefer tabs to spaces.: becomes a memory.\n" in told
@@ -237,8 +239,6 @@ def test_explain_tells_what_would_be_remembered(database: str) -> None:
         assert client.execute("SELECT 1 FROM memory WHERE text LIKE '%tabs%'").fetchone() is None
 
 
-def test_explain_knows_no_project_of_that_name(database: str) -> None:
-    with pytest.raises(subprocess.CalledProcessError) as failed:
-        manage("explain", "x", "--project", "wallabies", DATABASE_URL=database)
-
-    assert "there is no project 'wallabies'" in failed.value.stderr
+def test_explain_knows_no_project_of_that_name(command: Command) -> None:
+    with pytest.raises(CommandError, match="there is no project 'wallabies'"):
+        command("explain", "x", "--project", "wallabies")

@@ -2,7 +2,7 @@
 in the same kinds of prompts is recalled. Over HTTP, with all processes running."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from tests.standin import StandIn
 pytestmark = pytest.mark.slow
 
 ALL_PLANTED = [*PLANTED, *(once(text, text) for text in (*HANDED_OVER, *PERHAPS_HANDED_OVER))]
-Post = Callable[[Turns], None]
 
 
 @pytest.fixture(scope="module")

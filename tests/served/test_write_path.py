@@ -13,7 +13,6 @@ import pytest
 from standin.behaviours import SKY
 from tests import waiting
 from tests.arrange import learn
-from tests.served.learning import headers_of, register_agents
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
@@ -142,25 +141,6 @@ def test_what_a_prompt_says_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres
     assert heard(own, "zorblat") == []
 
 
-def test_a_sentence_teaches_and_a_pasted_traceback_does_not(own: OwnPostgres, start: Start) -> None:
-    server = start()
-    said = (
-        "Dump of what I know.\n\nZwackodb is our main index and runs on zwacko-7.\n\n"
-        "ValueError: zwackoworm is a worm\nzwackoport is a port\n\nWhat now?"
-    )
-
-    assert server.chat(("user", "Begin."), ("user", said)).status_code == 200
-    assert eventually(lambda: heard(own, "Dump"))
-    asyncio.run(learn(own.url))
-
-    rows = own.run("SELECT concept, dimension, parent, evidence FROM observation ORDER BY concept, dimension")
-    assert [row[:3] for row in rows] == [
-        ("zwackodb", "runs-on", "zwacko-7"),
-        ("zwackodb", "type", "index"),
-    ]
-    assert rows[0][3] == "Zwackodb is our main index and runs on zwacko-7."
-
-
 def test_a_history_resent_after_a_restart_brings_no_row_twice(own: OwnPostgres, start: Start) -> None:
     said = [("user", "Begin."), *(("user", f"blorptack{number} ISA repo.") for number in range(4))]
     first = start()
@@ -204,9 +184,6 @@ stopped, frozen, killed = OwnPostgres.stop, OwnPostgres.freeze, OwnPostgres.kill
         pytest.param(stopped, kill, "plumbus", id="stopped-kill"),
         pytest.param(frozen, Served.stop, "grumbo", id="frozen-stop"),
         pytest.param(killed, kill, "schleem", id="killed-kill"),
-        pytest.param(stopped, Served.stop, "dinglebop", id="stopped-stop", marks=pytest.mark.slow),
-        pytest.param(frozen, kill, "fleeb", id="frozen-kill", marks=pytest.mark.slow),
-        pytest.param(killed, Served.stop, "ploobis", id="killed-stop", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_said_while_postgres_is_away_is_in_the_journal_and_learned_after_a_restart(
@@ -259,25 +236,3 @@ def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
     assert eventually(lambda: journaled(home) == "")
     said += say(server, "gadzook", range(3, 6))
     assert eventually(lambda: heard(own, "gadzook") == said)
-
-
-def test_what_was_decided_shows_no_conflict(own: OwnPostgres, start: Start, ollama: StandIn) -> None:
-    server = start()
-    server.teach("snorkwell -isa repo")
-    own.run(
-        "INSERT INTO soas (token) VALUES ('gizmo');"
-        "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents)"
-        " SELECT c.id, d.id, p.id, 'dismissed', '{dobby}' FROM soas c, soas d, soas p"
-        " WHERE c.token = 'snorkwell' AND d.token = 'type' AND p.token = 'gizmo'"
-    )
-    register_agents(own.run, "dobby")
-
-    def block(agent: str, said: str) -> str:
-        server.chat(("system", "S"), ("user", said), headers=headers_of(agent))
-        asked = [request for request in ollama.requests() if request.path == "/api/chat"]
-        return str(asked[-1].json()["messages"])
-
-    assert server.client.post("/reload").status_code == 200  # else the ruling may come after the fact
-    assert eventually(lambda: "snorkwell: [type] repo" in block("winky", "What is snorkwell?"))
-    assert "snorkwell: [type] repo" in block("dobby", "I say: snorkwell is a gizmo.")
-    assert "snorkwell: [type] repo" in block("stranger", "And so do I: snorkwell is a gizmo.")

@@ -19,6 +19,7 @@ from memory.attribution.parts import (
 )  # fmt: skip
 from memory.english.unicode import reveal
 from memory.voice import SPEAKER_ONLY, Voice
+from tests.memory.labelled import labelled
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "attribution.jsonl").read_text().splitlines()]
@@ -114,19 +115,7 @@ def test_a_message_may_say_what_the_next_one_is() -> None:
     assert not requests_paste("Of course! Where does it run?")
 
 
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        (
-            "Use these pieces to answer.\n\nHeron runs on tyr.\n\nQuestion: Where is kvasir?\nHelpful Answer:",
-            "Where is kvasir?",
-        ),
-        ("Talk.\nHuman: Heron is old.\nAI: Yes.\nHuman: Where is kvasir?\nAI:", "Where is kvasir?"),
-        ("Given the context, answer the query. Query: Where is kvasir?\nAnswer: ", ""),
-        ("Heron runs on tyr. Give it a title. Title:", ""),
-        ("Where is kvasir?\nMy plan:", "Where is kvasir?\nMy plan:"),
-    ],
-)
+@labelled(__file__, "continued prompt")
 def test_of_a_prompt_that_is_to_be_gone_on_with_only_what_is_asked_is_a_persons(text: str, asked: str) -> None:
     assert own_words(text).strip() == asked
 

@@ -12,26 +12,10 @@ from memory.attribution.client_names import (
     voice_of,
 )
 from memory.graph.statement import AGENT_MAX
+from tests.memory.labelled import labelled
 
 
-@pytest.mark.parametrize(
-    ("agent", "voice"),
-    [
-        ("dobby", "dobby"),
-        ("bob@corp", "bob@corp"),
-        ("dobby@10.0.0.7", "anonymous@10.0.0.7"),
-        ("anonymous@10.0.0.7", "anonymous@10.0.0.7"),
-        ("dobby@::ffff:10.0.0.7", "anonymous@10.0.0.7"),
-        ("zero@127.8.8.8", "anonymous@127.0.0.1"),
-        ("zero@::1", "anonymous@127.0.0.1"),
-        ("a@2001:db8:1:2:3:4:5:6", "anonymous@2001:db8:1:2::"),
-        ("b@2001:db8:1:2::7", "anonymous@2001:db8:1:2::"),
-        ("c@fe80::1%eth0", "anonymous@fe80::"),
-        ("d@::5", "anonymous@::"),
-        ("e@unknown", "anonymous@unknown"),
-        ("e@10.0.0.1@10.0.0.7", "anonymous@10.0.0.7"),
-    ],
-)
+@labelled(__file__, "voice of a name")
 def test_all_names_of_one_address_are_one_voice(agent: str, voice: str) -> None:
     assert (voice_of(agent), voice_of(voice)) == (voice, voice)
     assert is_registered(agent) is is_registered(voice) is (agent == voice and "." not in agent)

@@ -1,4 +1,4 @@
-"""What a person typed of a message to which a client adds parts of its own."""
+"""What a person typed of a message to which a client or a program adds parts of its own."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.attribution.envelopes import read_sender, remove_client_parts
+from memory.attribution.templates import HEADS_MAX, LEAST, WITHIN, find_template_heads
 from memory.learning.reader import unwrap_message
 from memory.types import Message
+from tests.memory.labelled import labelled
 
 # One line for each kind of message that the public sources of clients have.
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "envelopes.jsonl").read_text().splitlines()]
@@ -41,14 +43,7 @@ def test_what_a_client_adds_is_left_out(text: str) -> None:
     assert remove_client_parts(text).strip() == SAID
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I have *added these files to the chat* so you can go ahead and edit them.\n\nparser.py",
-        "### Task:\nPredict what comes next.\n### Output:\nJSON\n<chat_history>\nUSER: Kvasir is a relay.",
-        "New task:\nYou're a helpful agent named 'finder'.\nTask:\nFind the host.",
-    ],
-)
+@labelled(__file__, "all of a client")
 def test_of_what_is_the_clients_as_a_whole_nothing_is_left(text: str) -> None:
     assert remove_client_parts(text) == ""
 
@@ -74,3 +69,46 @@ def test_nothing_is_added_and_a_second_time_changes_nothing(pieces: list[str]) -
 
     assert once.count("a ") <= pieces.count("a ")
     assert remove_client_parts(once) == once
+
+
+TEMPLATE = "Process the consolidation for this scenario, and answer as the system text says, please"
+
+
+def test_an_opening_ends_at_a_line_break_or_a_colon() -> None:
+    first, second = (
+        find_template_heads(f"{TEMPLATE}:\nNew memory: kvasir is a relay."),
+        find_template_heads(f"{TEMPLATE}: mimir"),
+    )
+
+    assert [one.text for one in first] == [f"{TEMPLATE}:", f"{TEMPLATE}:\nNew memory"]
+    assert first[0].digest == second[0].digest
+    assert first[0].rest != second[0].rest
+
+
+def test_what_is_short_or_goes_on_with_nothing_has_none() -> None:
+    assert (
+        find_template_heads(TEMPLATE)
+        == find_template_heads(f"{TEMPLATE}:\n")
+        == find_template_heads("Note this:\nkvasir")
+        == []
+    )
+
+
+def test_case_white_space_and_invisible_signs_tell_nothing() -> None:
+    [plain] = find_template_heads(f"{TEMPLATE}\nkvasir")
+    [odd] = find_template_heads(f"  {TEMPLATE.upper().replace(' ', '  ')}\u200b\r\nkvasir")
+
+    assert plain.digest == odd.digest
+
+
+@given(st.text(st.sampled_from("ab :\n\r.é\u200b"), max_size=300))
+def test_openings_lie_at_the_beginning(text: str) -> None:
+    found = find_template_heads(text)
+
+    assert len(found) <= HEADS_MAX
+    for one in found:
+        assert len(one.text) >= LEAST - 1
+
+
+def test_far_behind_the_beginning_there_is_none() -> None:
+    assert find_template_heads("a " * WITHIN + "\nkvasir") == []

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory.attribution.forget_requests import Effect, Topic, TopicKind, cut_requests, find_requests
+from tests.memory.labelled import labelled
 
 DATA = Path(__file__).parent / "data"
 
@@ -54,22 +55,7 @@ def test_a_form_may_be_a_clause(text: str, effect: Effect) -> None:
     assert [one.effect for one in find_requests(text)] == [effect]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "If it is only a draft, don't save this.",
-        "My manager said, off the record, that we are hiring.",
-        "The tooltip should be: don't store this message",
-        "Don't remember this?",
-        "Write a poem. Off the record, make it funny.",
-        "Forget everything about the old plan and start over.",
-        "Remove everything about SAML from the config.",
-        "Forget that docker based approach.",
-        "Forget my previous message.",
-        "- forget my birthday",
-        "`Forget my birthday.`",
-    ],
-)
+@labelled(__file__, "no request")
 def test_orders_and_reports_ask_nothing(text: str) -> None:
     assert find_requests(text) == ()
 

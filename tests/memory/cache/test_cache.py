@@ -58,15 +58,6 @@ def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:
     assert not cache.is_concept("type")
 
 
-def test_a_deleted_token_is_forgotten() -> None:
-    cache = Cache()
-    cache.put_soas("zorblat", SoasRow(1))
-
-    cache.drop_soas(1)
-
-    assert (cache.soas_by_token, cache.soas_by_id) == ({}, {})
-
-
 def test_a_word_that_came_back_with_another_id_stays_when_the_old_one_goes() -> None:
     cache = Cache()
     cache.put_soas("container", SoasRow(3))
@@ -76,3 +67,12 @@ def test_a_word_that_came_back_with_another_id_stays_when_the_old_one_goes() -> 
 
     assert cache.soas_by_token["container"].id == 9
     assert cache.soas_by_id == {9: "container"}
+
+
+def test_a_deleted_token_is_forgotten() -> None:
+    cache = Cache()
+    cache.put_soas("zorblat", SoasRow(1))
+
+    cache.drop_soas(1)
+
+    assert (cache.soas_by_token, cache.soas_by_id) == ({}, {})

@@ -1,6 +1,6 @@
 """Texts made to take long: pieces that, repeated, would cost a careless reader more than their length.
 
-By reader, which takes a text. The tests count its steps and let it read them; ``make bench`` times it.
+By reader, which takes a text. The tests count its steps; ``make bench`` times it.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,9 @@ from memory.english.claims import read_claims
 from memory.english.statements import find_cues
 from memory.english.tokenizer import find_words, tokenise
 from memory.graph.fact_syntax import FactMistake, parse_fact
+from memory.memories.explicit import read_memories
 from memory.questions.snippets import sentences_naming
 from memory.secrets.redaction import mask_secrets
-
-LONG_MAX = 100_000  # characters
 
 
 class NoWords:
@@ -86,6 +85,10 @@ _PASTED = (
     "Eve: hi\n", "# a b\n", "From: x\n", "10:30 a: x\n", "[x]\n", "Fix this:\n", "> a\n", "$ ls\n", "<a>", "----\n",
     "-> ", "'a\" ", "assistant: x\n", " ", "\n", "x wrote:\n", "hi, ",
 )  # fmt: skip
+_REMEMBERED = (
+    "remember that ", "remember: ", "please ", "the x is ", "the x is A ", "my ", "actually, ", "a, ", "`", "\n",
+)  # fmt: skip
+
 
 READERS = {
     "find_voices": Hostile(find_voices.__wrapped__, _PASTED, ending="\nassistant:\n[x]\n"),
@@ -95,5 +98,6 @@ READERS = {
     "mask_secrets": Hostile(mask_secrets, _SECRETS),
     "sentences_naming": Hostile(lambda text: sentences_naming(text, ["zorblat", "a"]), _SENTENCES),
     "read_claims": Hostile(read_claims.__wrapped__, _CLAIMS, ending="?"),
+    "read_memories": Hostile(read_memories, _REMEMBERED),
     "find_cues": Hostile(lambda text: find_cues(text, vocabulary=NoWords()), _CUES, ending=" x is a y"),
 }

@@ -7,6 +7,7 @@ from memory.english.doubt import SpeechAct
 from memory.english.machine_output import OutputFinder
 from memory.english.refusals import find_refusals
 from memory.english.statements import find_cues
+from tests.memory.labelled import labelled
 
 KINDS = {SpeechAct.STATES: "", SpeechAct.RETRACTS: "-", SpeechAct.CHANGES: ">", SpeechAct.CORRECTS: "!"}
 
@@ -45,34 +46,12 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
     assert len(read.stale) <= stale, report  # of another spelling, and of what only brackets tell
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("kvasir is also known as kvs", "kvs kvasir [=]"),
-        ("kvasir (aka kvs) is down", "kvs kvasir [=]"),
-        ("mimir (aka mim) is down", ""),  # nothing is known of it
-        ("Runar, formerly known as Kvasir, is up", "kvasir runar [=]"),
-        ("We've just renamed the box kvasir to `runar-2`.", ">kvasir runar-2 [=]"),
-        ("It was renamed from kvasir to runar.", ">kvasir runar [=]"),
-        ("kvasir was renamed to runar", ">kvasir runar [=]"),
-        ("kvasir is now called Runar.", ">kvasir runar [=]"),
-        ("I think kvasir was renamed to runar", ">kvasir runar [=]?"),
-    ],
-)
+@labelled(__file__, "alias")
 def test_something_known_may_get_another_name(text, expected, knowing_kvasir):
     assert "; ".join(told(text, knowing_kvasir)) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We should rename kvasir to runar", "kvasir will be renamed to runar", "If kvasir was renamed to runar, wait",
-        "kvasir wasn't renamed to runar", "kvasir is also known as the beast", "kvasir is now known as a worker",
-        "kvasir was renamed to something shorter", "Was kvasir renamed to runar?",
-        "kvasir is also called by the ops team",
-        "Ana will have renamed kvasir to runar", "kvasir was going to be renamed to runar", "rename kvasir to runar",
-    ],
-)  # fmt: skip
+@labelled(__file__, "no alias")
 def test_what_gives_no_name_is_left_out(text, knowing_kvasir):
     assert told(text, knowing_kvasir) == []
 

@@ -1,15 +1,19 @@
+"""Statements that cues announce in sentences, and how well labelled sentences are read."""
+
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from benchmarks.cues import OWN, STATEMENTS, matches, measure
 from memory.attribution.envelopes import unwrap
 from memory.english.doubt import SpeechAct
 from memory.english.sentences import MASK, NAME_MARK, SentenceFinder, mask
 from memory.english.statements import find_cues
 from memory.english.tokenizer import tokenise
-from memory.questions.snippets import sentence_stating
+from tests.memory.labelled import labelled
 
 ORDINARY = (
     "a agent backup box bread class cluster code container docker file gateway host image index is job library "
@@ -134,34 +138,9 @@ def test_a_number_ends_a_sentence_but_before_a_german_month():
     assert [line.sentence_at(at)[:2] for at in (0, 25, 50)] == [(0, 24), (24, 48), (48, 60)]
 
 
-def test_the_sentence_of_a_statement_is_its_evidence():
-    text = "First, e.g. this. Then gnommoweb is a repo of v1.2 kind! More."
-    start = text.index("gnommoweb")
-
-    assert sentence_stating(text, start, start + 9) == "Then gnommoweb is a repo of v1.2 kind!"
-
-
-@pytest.mark.parametrize(
-    ("text", "role", "expected"),
-    [
-        ('{"user_message": "hi", "attachments": []}', "user", ("hi", "user")),
-        (' \n{"user_message": "hi"}', "system", ("hi", "user")),
-        ('{"tool_name": "t", "tool_result": "hi"}', "user", ("hi", "tool")),
-        ('{"tool_name": "t", "tool_result": {"a": 1}}', "user", ('{"a":1}', "tool")),
-        (
-            '{"tool_name": "t", "tool_args": {"a": 1}}',
-            "assistant",
-            ('{"tool_name": "t", "tool_args": {"a": 1}}', "assistant"),
-        ),
-        ('{"user_message": "hi"', "user", ('{"user_message": "hi"', "user")),
-        ('{"user_message": 3}', "user", ('{"user_message": 3}', "user")),
-        ('["user_message"]', "user", ('["user_message"]', "user")),
-        ("user_message", "user", ("user_message", "user")),
-        ("", "user", ("", "user")),
-    ],
-)
+@labelled(__file__, "envelope")
 def test_an_envelope_is_opened(text, role, expected):
-    assert unwrap(text, role) == expected
+    assert unwrap(text, role) == tuple(expected)
 
 
 RESULT = '{"tool_name": "sh", "tool_result": "kvasir is a repo."}'
@@ -201,48 +180,12 @@ def told(text, **known):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Actually Kvasir is a worker", "!kvasir worker [type]"),
-        ("Scratch that. kvasir is a worker", "!kvasir worker [type]"),
-        ("Ok, one more correction: kvasir is a worker", "!kvasir worker [type]"),
-        ("Update: kvasir is a worker", "!kvasir worker [type]"),
-        ("Sorry, kvasir is a worker", "!kvasir worker [type]"),
-        ("Let me correct one thing, I said that kvasir belongs to Docker: kvasir belongs to Rivendell.",
-         "!kvasir rivendell [membership]"),
-        ("kvasir is a worker, not a relay", "!kvasir worker [type]"),
-        ("kvasir is a worker, not in production", "kvasir worker [type]"),
-        ("kvasir runs on tyr-1 instead of baldur-2", "!kvasir tyr-1 [runs-on]"),
-        ("kvasir is a worker; forget the relay", "!kvasir worker [type]"),
-        ("kvasir is now a worker", ">kvasir worker [type]"),
-        ("kvasir now runs on tyr", ">kvasir tyr [runs-on]"),
-        ("kvasir uses NATS now instead of Redis", ">kvasir nats [uses]"),
-        ("kvasir is not a worker, but a repo", "-kvasir worker [type]; >kvasir repo [type]"),
-        ("kvasir isn't a worker, it's a repo", "-kvasir worker [type]; >kvasir repo [type]"),
-        ("Forget that kvasir is a worker, it's a repo", "-kvasir worker [type]; >kvasir repo [type]"),
-        ("kvasir moved from tyr-1 to tyr-2", "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
-        ("we moved kvasir from tyr-1 to tyr-2, it is a Debian host",
-         "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
-    ],
-)  # fmt: skip
+@labelled(__file__, "change")
 def test_what_changes_or_corrects_says_so(text, expected):
     assert "; ".join(told(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "dimension"),
-    [
-        ("Actually kvasir is now a gateway", "glitch"),
-        ("kvasir is no longer a relay", "glitch"),
-        ("kvasir is a gateway", "type"),
-        ("Actually kvasir is a gateway of Odin", "odin"),
-        ("Actually kvasir is part of the mesh", "membership"),
-        ("kvasir is not a relay but a gateway", "glitch"),
-        ("kvasir is not a relay. It's a gateway.", "glitch"),
-        ("kvasir is not a database but a gateway", "type"),
-    ],
-)
+@labelled(__file__, "changed fact")
 def test_what_is_changed_is_the_one_fact_that_says_what_a_thing_is(text, dimension):
     known = {("kvasir", ""): "glitch", ("kvasir", "relay"): "glitch"}
 
@@ -339,3 +282,24 @@ def test_opening_any_envelope_gives_a_text_and_a_role(text, role):
 )
 def test_no_ends_a_sentence_unless_a_number_follows(text: str, parents: list[str]) -> None:
     assert [cue.parent for cue in read(text)] == parents
+
+
+@pytest.mark.parametrize("path", [STATEMENTS, *OWN], ids=lambda path: path.name)
+def test_labelled_sentences_are_read_precisely_and_completely(path: Path) -> None:
+    accuracy = measure(path)
+
+    assert accuracy["sentences"] > 30
+    assert accuracy["precision"] >= 0.97, accuracy["mistakes"]
+    assert accuracy["recall"] >= 0.90, accuracy["mistakes"]
+    assert accuracy["retractions"] >= 0.90, accuracy["mistakes"]
+    assert accuracy["hedged_below_floor"] == 1.0
+    assert accuracy["needlessly_hedged"] <= 1
+
+
+def test_a_label_may_allow_two_readings() -> None:
+    label = ["uffish", "api|rest_api", "type", True]
+
+    assert matches(["uffish", "api", "type", True], label)
+    assert matches(["uffish", "rest_api", "type", True], label)
+    assert not matches(["uffish", "soap_api", "type", True], label)
+    assert not matches(["uffish", "api", "type", False], label)

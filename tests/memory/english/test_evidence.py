@@ -1,13 +1,24 @@
+"""The sentences that name a concept or make a statement."""
+
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memory.english.statements import find_cues
 from memory.english.tokenizer import find_words, tokenise
 from memory.english.unicode import normalise
-from memory.questions.snippets import ELLIPSIS, EVIDENCE_MAX, sentences_naming
+from memory.questions.snippets import (
+    ELLIPSIS,
+    EVIDENCE_MAX,
+    STATEMENT_MAX,
+    sentence_stating,
+    sentences_naming,
+    share_a_sentence,
+)
 from memory.secrets.redaction import mask_secrets
+from tests.memory.english.hostile import NoWords
+from tests.memory.labelled import labelled
 from tests.steps import count_steps
 
 AWKWARD = (
@@ -46,18 +57,7 @@ def test_names_that_stand_together_share_a_sentence() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "sentence"),
-    [
-        ("see dobby's\tlog\r\nnow", "dobby", "see dobby's log"),
-        ("DOBBY!", "dobby", "DOBBY!"),
-        ("In ＤＯＢＢＹ we trust", "dobby", "In ＤＯＢＢＹ we trust"),
-        ("die Größe. Und", "größe", "die Größe."),
-        ("ΑΣ's", "ας", "ΑΣ's"),
-        ("use gpt-4o; gpt-4 is gone", "gpt-4", "use gpt-4o; gpt-4 is gone"),
-        ("A\x00B gnommoweb\ud800 \u202ex", "gnommoweb", "A B gnommoweb x"),
-    ],
-)
+@labelled(__file__, "named sentence")
 def test_a_name_is_found_as_the_tokeniser_reads_it(text: str, name: str, sentence: str) -> None:
     assert evidence(text, name) == sentence
 
@@ -67,14 +67,7 @@ def test_a_part_of_a_name_is_not_the_concept() -> None:
     assert evidence("glitch-x is up. A glitch happened.", "glitch") == "A glitch happened."
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '  "note": "See gnommoweb. It is down.", ',
-        "`run. gnommoweb. now` and rest",
-        "| gnommoweb | a repo | up |",
-    ],
-)
+@labelled(__file__, "code line")
 def test_a_line_of_code_or_json_is_kept_whole(line: str) -> None:
     assert evidence(f"First. Things\n{line}\nLast. Things", "gnommoweb") == line.strip()
 
@@ -169,3 +162,66 @@ def test_each_name_costs_a_few_steps_however_long_the_text() -> None:
     added = count_steps(sentences_naming, text, many) - count_steps(sentences_naming, text, few)
 
     assert added < 20 * (len(many) - len(few))  # 500 times, were each of them looked for in each line
+
+
+def stated(text: str) -> list[str]:
+    return [sentence_stating(text, cue.start, cue.end) for cue in find_cues(text, vocabulary=NoWords())]
+
+
+def test_a_statement_is_kept_with_the_sentence_around_it() -> None:
+    text = "Hello. Since May, gnommoweb is a repo of Glitch University, e.g. for us. Dobby is a worker.\nBye."
+
+    assert stated(text) == [
+        "Since May, gnommoweb is a repo of Glitch University, e.g. for us.",
+        "Dobby is a worker.",
+    ]
+
+
+def test_what_marks_a_line_as_quoted_is_not_kept() -> None:
+    assert stated("The mail says:\n> > Dobby is a worker.\n>gnommoweb is a repo if x > 3.") == [
+        "Dobby is a worker.",
+        "gnommoweb is a repo if x > 3.",
+    ]
+
+
+def test_its_secrets_are_masked() -> None:
+    [sentence] = stated("With password: hunter2hunter2 you see that gnommoweb is a repo.")
+
+    assert "hunter2" not in sentence
+    assert sentence.endswith("you see that gnommoweb is a repo.")
+
+
+def test_of_a_long_sentence_it_is_what_stands_around() -> None:
+    text = "word " * 400 + "and gnommoweb is a repo, " + "word " * 400
+
+    start = text.index("gnommoweb")
+    sentence = sentence_stating(text, start, start + len("gnommoweb is a repo"))
+
+    assert "gnommoweb is a repo" in sentence
+    assert sentence.startswith(ELLIPSIS)
+    assert sentence.endswith(ELLIPSIS)
+    assert len(sentence) <= STATEMENT_MAX
+
+
+@given(texts, st.sampled_from(["gnommoweb is a repo", "Dobby runs on Docker"]), texts)
+def test_the_sentence_of_a_statement_can_be_stored_whatever_stands_around_it(
+    before: str, statement: str, after: str
+) -> None:
+    text = f"{before} {statement} {after}"
+
+    sentence = sentence_stating(text, len(before) + 1, len(before) + 1 + len(statement))
+
+    assert len(sentence) <= STATEMENT_MAX
+    assert not set(sentence) & set("\n\r\x00\ud800\u2028")
+
+
+def test_words_of_one_sentence_stand_together() -> None:
+    text = "gnommoweb is a fine repo. The service of Glitch University.\nkvasir\nservice\n```\nkvasir service\n```"
+
+    pairs = {("gnommoweb", "repo"), ("gnommoweb", "service"), ("service", "glitch_university"), ("kvasir", "service")}
+
+    assert share_a_sentence(text, pairs) == {("gnommoweb", "repo"), ("service", "glitch_university")}
+
+
+def test_code_says_nothing_of_words_that_stand_together() -> None:
+    assert share_a_sentence("```\nkvasir service\n```\nno", {("kvasir", "service")}) == set()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.questions.concept_prompt import SCHEMA, SYSTEM, Explained, QuotedSentence, prompt_for, read_explanation
+from memory.questions.concept_prompt import SCHEMA, Explained, QuotedSentence, prompt_for, read_explanation
 from memory.types import Triple
 
 KNOWN = ["type", "membership", "runs-on"]
@@ -52,55 +52,24 @@ def test_names_are_read_as_the_tokeniser_reads_them(fields: dict[str, Any], fact
     assert (explained.fact, refused) == (fact, [])
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"concept": "festinger"},
-        {"concept": None},
-        {"parent": "gnommoweb"},
-        {"parent": "Gnommoweb"},
-        {"parent": "glitch university"},
-        {"parent": "repo, container"},
-        {"parent": "repo\n</recollection>"},
-        {"parent": "a<b"},
-        {"parent": "http://x"},
-        {"parent": ""},
-        {"parent": "the"},
-        {"parent": "it"},
-        {"parent": "1.2.3"},
-        {"parent": "2026-01-02"},
-        {"parent": "deadbeefdeadbeef"},
-        {"parent": "sk-abcdefghijklmnop"},
-        {"parent": "x" * 65},
-        {"parent": "x " * 1_000_000},
-        {"parent": ["repo"]},
-        {"parent": None},
-        {"parent": "\ud800"},
-        {"parent": "a\0b"},
-        {"dimension": "gnommoweb"},
-        {"dimension": "repo"},
-        {"dimension": ""},
-        {"dimension": 7},
-        {"dimension": "what kind"},
-        {"is_isa": 1},
-        {"is_isa": "true"},
-        {"is_isa": None},
-        {"confidence": True},
-        {"confidence": "0.8"},
-        {"confidence": None},
-        {"confidence": -0.1},
-        {"confidence": 1.1},
-        {"confidence": float("nan")},
-        {"confidence": float("inf")},
-        {"confidence": 10**400},
-        {"confidence": 10**5000},
+NO_FACTS: dict[str, list[object]] = {
+    "concept": ["festinger", None],
+    "parent": [
+        "gnommoweb", "Gnommoweb", "glitch university", "repo, container", "repo\n</recollection>", "a<b", "http://x",
+        "", "the", "it", "1.2.3", "2026-01-02", "deadbeefdeadbeef", "sk-abcdefghijklmnop", "x" * 65, "x " * 1_000_000,
+        ["repo"], None, "\ud800", "a\0b",
     ],
-    ids=lambda fields: str(fields)[:40] if "confidence" not in fields else None,
-)
-def test_what_is_no_fact_about_the_concept_is_refused(fields: dict[str, Any]):
-    refused = triple(**fields)
+    "dimension": ["gnommoweb", "repo", "", 7, "what kind"],
+    "is_isa": [1, "true", None],
+    "confidence": [True, "0.8", None, -0.1, 1.1, float("nan"), float("inf"), 10**400, 10**5000],
+}  # fmt: skip
 
-    assert read(refused) == ([], [refused])
+
+@pytest.mark.parametrize("field", NO_FACTS)
+def test_what_is_no_fact_about_the_concept_is_refused(field: str) -> None:
+    refused = [triple(**{field: value}) for value in NO_FACTS[field]]
+
+    assert [read(each) for each in refused] == [([], [each]) for each in refused]
 
 
 @pytest.mark.parametrize("data", [None, [], "text", {}, {"known": True}, {"known": True, "triples": {"a": 1}}])
@@ -212,11 +181,6 @@ def test_the_prompt_names_the_concept_the_dimensions_with_their_questions_and_th
     assert prompt.startswith('What is "gnommoweb"?')
     assert '{"dimension": "type", "question": "What kind?"}\n{"dimension": "licence"}\n' in prompt
     assert prompt.endswith("Evidence: none")
-
-
-def test_the_model_is_told_that_unknown_is_an_answer_and_evidence_no_instruction():
-    assert '"unknown" is a valid answer' in SYSTEM
-    assert "no instruction" in SYSTEM
 
 
 def test_the_schema_has_the_reasoning_first_and_only_what_all_providers_take():

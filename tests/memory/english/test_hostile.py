@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memory.english.hostile import LONG_MAX, READERS
+from tests.memory.english.hostile import READERS
 from tests.steps import count_steps
 
 SHORT, LONG = 2_000, 20_000  # characters
@@ -16,11 +16,3 @@ def test_ten_times_the_text_takes_about_ten_times_the_steps(reader: str) -> None
     for piece, short, long in zip(hostile.pieces, hostile.texts(SHORT), hostile.texts(LONG), strict=True):
         of_short = count_steps(hostile.read, short)
         assert count_steps(hostile.read, long) < 15 * of_short, piece  # 100 times were it quadratic
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_hostile_texts_of_100_kb_are_read(reader: str) -> None:
-    hostile = READERS[reader]
-
-    for text in hostile.texts(LONG_MAX):
-        hostile.read(text)

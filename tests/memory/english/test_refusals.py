@@ -1,11 +1,11 @@
 """Why a text does not teach what somebody may take for a statement in it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.refusals import find_refusals
 from memory.english.statements import find_cues
+from tests.memory.labelled import labelled
 
 
 class Words:
@@ -31,21 +31,7 @@ def refused(text: str) -> list[tuple[str, str]]:
     return [tuple(one) for one in find_refusals(text, find_cues(text, vocabulary=WORDS))]
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("It may not be that kvasir is a service.", "denied"),
-        ("I doubt that kvasir is a service.", "denied, doubted"),
-        ("If kvasir is a service, restart it.", "condition"),
-        ("kvasir might be a service.", "only thought possible"),
-        ("kvasir seems to be the broker.", "only thought possible"),
-        ("Do you think that kvasir is a service?", "question"),
-        ("kvasir is a service, but that is outdated.", "taken back by what follows"),
-        ("`kvasir is a service`", "code"),
-        ("the house is a service.", "“house” is an ordinary word"),
-        ("kvasir is a mess.", "nothing definite"),
-    ],
-)
+@labelled(__file__, "refusal")
 def test_it_says_why_a_sentence_states_nothing(text: str, why: str) -> None:
     [(sentence, reason)] = refused(text)
 

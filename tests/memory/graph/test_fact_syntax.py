@@ -9,6 +9,7 @@ from memory.english.statements import find_cues
 from memory.english.tokenizer import tokenise
 from memory.graph.fact_syntax import FactMistake, find_mistake, parse_fact, parse_forgotten
 from memory.types import Triple
+from tests.memory.labelled import labelled
 
 
 class Anything:
@@ -24,36 +25,9 @@ class Anything:
 ANYTHING = Anything()
 
 
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        ("gnommoweb -isa repo", Triple("gnommoweb", "repo", "type", True)),
-        ("gnommoweb -ispart docker", Triple("gnommoweb", "docker", "membership", False)),
-        (
-            "gnommoweb -isa repo in context of glitch_university",
-            Triple("gnommoweb", "repo", "glitch_university", True),
-        ),
-        (
-            "  Gnommoweb   -ISA  Repo  in  context  of  Glitch University ",
-            Triple("gnommoweb", "repo", "glitch_university", True),
-        ),
-        ("New York City -ispart USA in context of geography", Triple("new_york_city", "usa", "geography", False)),
-        ('"red panda" -isa team', Triple("red_panda", "team", "type", True)),
-        ('gnommoweb -ispart "the stack" in context of runs-on', Triple("gnommoweb", "the_stack", "runs-on", False)),
-        ("gpt-4o -isa model", Triple("gpt-4o", "model", "type", True)),
-        ("gnommoweb ISA repo", Triple("gnommoweb", "repo", "type", True)),
-        ("state -isa level in context of geography", Triple("state", "level", "geography", True)),
-        ("heimdall -ispart US in context of geography", Triple("heimdall", "us", "geography", False)),
-        ("mimir runs on tyr", Triple("mimir", "tyr", "runs-on", False)),
-        ("Mimir runs on the Big Tyr.", Triple("mimir", "big_tyr", "runs-on", False)),
-        (" idunn is owned by data team ", Triple("idunn", "data_team", "owned-by", False)),
-        ("dunmere is in vael [district]", Triple("dunmere", "vael", "district", False)),
-        ("kvasir is a search service [type]", Triple("kvasir", "search_service", "type", True)),
-        ("kvasir is an app in context of role", Triple("kvasir", "app", "role", True)),
-    ],
-)
+@labelled(__file__, "fact")
 def test_a_fact_is_understood(text: str, fact: Triple) -> None:
-    assert parse_fact(text) == fact
+    assert parse_fact(text) == Triple(*fact)
 
 
 @pytest.mark.parametrize(
@@ -111,21 +85,12 @@ def test_a_fact_printed_is_understood_again(fact: Triple) -> None:
     assert parse_fact(str(fact)) == fact
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("skadi", ("skadi", "", False)),
-        ("Glitch University", ("glitch_university", "", False)),
-        ("skadi -isa printer", ("skadi", "skadi -isa printer in context of type", False)),
-        ("skadi -isa printer in context of make", ("skadi", "skadi -isa printer in context of make", True)),
-        ("mimir runs on tyr", ("mimir", "mimir -ispart tyr in context of runs-on", True)),
-    ],
-)
+@labelled(__file__, "forgotten")
 def test_what_is_to_be_forgotten_is_understood(text: str, expected: tuple[str, str, bool]) -> None:
     wanted = parse_forgotten(text)
 
     assert wanted is not None
-    assert (wanted.concept, str(wanted.fact or ""), wanted.names_dimension) == expected
+    assert [wanted.concept, str(wanted.fact or ""), wanted.names_dimension] == expected
 
 
 def test_a_sentence_that_is_to_be_forgotten_is_no_fact_and_no_concept() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memory.channels import Channel
 from memory.english.doubt import SpeechAct
-from memory.graph.judging import NO_RULING, Manner, NewFact, Ruling, StandingFact, is_about, judge, refines
+from memory.graph.judging import NO_RULING, Manner, NewFact, Ruling, StandingFact, is_about, judge
 from memory.timing import undate
 
 SLOT, MOVED = 1, 4
@@ -153,6 +153,9 @@ def test_the_more_specific_takes_the_place_of_the_bare() -> None:
     assert act("flask_app", SAYS, "app explained") == "superseded app"
     assert act("flask_app", SAYS, "app") == act("flask_app", SAYS, "+app") == "candidate app"
     assert act("app", SAYS, "flask_app") == "confirmed flask_app"
+    assert act("flask_web_app", SAYS, "*flask_app") == "superseded flask_app"
+    assert act("ubuntu_24.04", SAYS, "*ubuntu") == "superseded ubuntu"
+    assert act("app_server", SAYS, "app") == "conflict app"
     assert act("flask_app", SAYS, "app gutask") == "candidate app"
     assert act("flask_app", SAYS, "*app", is_dated=False) == "candidate app"
     assert act("flask_app", SAYS, "*app", channel=Channel.EXPLAINED) == "candidate app"
@@ -211,20 +214,3 @@ def test_the_root_of_a_dimension_is_no_place_for_a_fact() -> None:
     root = [StandingFact(SLOT, "type", "operator", is_root=True)]
     assert judge(NewFact(SLOT, "printer", "user"), root, GRAPH).effect == "invalid"
     assert judge(NewFact(SLOT, "type", "user", RETRACTS), root, GRAPH).effect == "needless"
-
-
-@pytest.mark.parametrize(
-    ("parent", "other", "expected"),
-    [
-        ("flask_app", "app", True),
-        ("flask_web_app", "flask_app", True),
-        ("app", "app", False),
-        ("app", "flask_app", False),
-        ("app_server", "app", False),
-        ("node_18", "node", True),
-        ("ubuntu_24.04", "ubuntu", True),
-        ("node_18", "node_20", False),
-    ],
-)
-def test_which_of_two_parents_says_more(parent: str, other: str, expected: bool) -> None:
-    assert refines(parent, other) is expected

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import threading
 from collections.abc import Sequence
 from math import inf
@@ -201,20 +202,31 @@ def test_without_its_weights_words_go_on_and_health_tells_why(
     assert [each.text for each in search(ANN, "cats")] == [CAT]
 
 
+@pytest.fixture
+def own_file(tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The encoder's file of a home of its own, to which it is copied instead of being made."""
+    made = model_file.find_model(settings.HOME)
+
+    def copy(home: Path, name: str) -> None:
+        shutil.copytree(made.parent, home / FOLDER, dirs_exist_ok=True)
+
+    monkeypatch.setattr(model_file, "make_apart", copy)
+    settings.HOME = tmp_path
+    return tmp_path / FOLDER / builtin.FILES[NAME]
+
+
 @pytest.mark.django_db
 def test_a_changed_file_is_told_by_health_until_it_is_made_anew(
-    vectors, set_embedder, unloaded: None, tmp_path: Path, settings
+    vectors, set_embedder, unloaded: None, own_file: Path
 ) -> None:
-    settings.HOME = tmp_path
     builtin.load()
     builtin.loaded.clear()
-    file = tmp_path / FOLDER / builtin.FILES[NAME]
-    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    own_file.write_bytes(own_file.read_bytes()[:-1] + b"?")
     set_embedder("builtin")
     said(CAT)
 
     assert queue.embed_due() == 0
-    assert f"{file} was changed" in (tell_health() or "")
+    assert f"{own_file} was changed" in (tell_health() or "")
 
     call_command("embed", "--rebuild")
 

@@ -12,6 +12,7 @@ from memory.attribution.client_names import corroborate
 from memory.english.lexicon import load_groups
 from memory.memories import consolidation as rules
 from memory.memories.slots import Slots, find_slots
+from tests.memory.labelled import labelled
 
 CONFIDENCES = st.floats(0, 1)
 SUBJECTS = ("The user", "The team", "Anna", "The build server", "The billing service")
@@ -74,29 +75,7 @@ def test_of_500_contradictions_none_and_of_500_paraphrases_all_are_merged() -> N
     assert [pair for pair in paraphrases if not rules.says_same(*pair)] == []
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("The user likes hiking.", "The user enjoys to hike", True),
-        ("The user has a car.", "The user has an automobile.", True),
-        ("The user does not smoke.", "The user doesn't smoke", True),
-        ("The user's dog is called Rex.", "The user's dog is named Rex.", True),
-        ("prefers small diffs.", "Prefers small diffs", True),
-        ("The user prefers dark-mode.", "the user prefers dark mode", True),
-        ("The user has a car.", "The user has cars.", False),
-        ("The user works at Google.", "The user worked at Google.", False),
-        ("The user prefers tea to coffee.", "The user prefers coffee to tea.", False),
-        ("The user likes Apple.", "The user likes apples.", False),
-        ("The user works with US.", "The user works with us.", False),
-        ("The least temperature is -5.", "The least temperature is 5.", False),
-        ("It costs $5.", "It costs €5.", False),
-        ("The user writes C++.", "The user writes C.", False),
-        ("The user is tall.", "The user is not really tall.", False),
-        ("The user lives in Berlin.", "The user lives near Berlin.", False),
-        ("Is the office closed?", "The office is closed.", False),
-        ("The user likes coffee.", "The user loves coffee.", False),
-    ],
-)
+@labelled(__file__, "same")
 def test_only_what_changes_nothing_may_differ(one: str, other: str, is_same: bool) -> None:
     assert rules.says_same(one, other) is rules.says_same(other, one) is is_same
 
@@ -118,32 +97,7 @@ def test_synonyms_belong_to_one_group_each() -> None:
     assert len(words) == len(set(words)) == len({rules.stem(word) for word in words})
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "category", "sign"),
-    [
-        ("The user likes coffee.", "The user does not like coffee.", "other", "negation"),
-        ("The user does not like coffee.", "The user dislikes coffee.", "other", None),
-        ("The cache is enabled in production.", "The cache is disabled in production.", "project", "antonym"),
-        ("The server has 16 GB of memory.", "The server has 32 GB of memory.", "project", "number"),
-        ("The team has 2 cats.", "The team has 3 dogs.", "project", None),
-        ("The team has 2 cats.", "The team has 3 cats.", "project", "number"),
-        ("A build takes 5 minutes.", "A build now takes 8 minutes.", "project", "number"),
-        ("The plan costs $5.", "The plan costs $6.", "project", "number"),
-        ("The plan costs $5,000.", "The plan costs $5000.", "project", None),
-        ("The build server has 32 GB of memory.", "The server has 16 GB of memory.", "project", None),
-        ("Room 5 has 8 chairs.", "Room 6 has 9 chairs.", "project", None),
-        ("Room 5 needs paint.", "Room 6 needs paint.", "project", None),
-        ("Sprint 12 tasks are done.", "Sprint 13 tasks are done.", "project", None),
-        ("The API listens on port 8080.", "The API listens on port 9090.", "project", None),
-        ("The printer is in room 5 in Berlin.", "The printer is in room 6 in Berlin.", "project", None),
-        ("The billing server runs on Postgres.", "The billing server runs on MySQL.", "project", None),
-        ("The user likes tea.", "The user hates tea.", "preference", "antonym"),
-        ("db-3 accepts remote logins.", "db-3 does not accept remote logins.", "project", "negation"),
-        ("db-3 has 5 disks.", "db-3 has 6 disks.", "project", "number"),
-        ("db-3 has 5 disks.", "db-4 has 6 disks.", "project", None),
-        ("The queue holds 5 jobs.", "The queue does not hold 6 jobs.", "project", None),
-    ],
-)
+@labelled(__file__, "contradiction")
 def test_a_contradiction_is_about_one_thing(one: str, other: str, category: str, sign: str | None) -> None:
     found: list[Slots] = [find_slots(text, category) for text in (one, other)]
     assert rules.find_contradiction(one, other, category, found) == sign
@@ -185,29 +139,12 @@ def test_evidence_makes_surer_and_never_more_than_certain(confidence: float, voi
     assert once_more == pytest.approx(corroborate(confidence, voices + 1))
 
 
-@pytest.mark.parametrize(
-    ("said", "is_evidence"),
-    [
-        ("I like green tea.", True),
-        ("Do I like green tea?", False),
-        ("what green tea do I like", False),
-        ("I don't like green tea.", False),
-        ("I hate green tea.", False),
-    ],
-)
+@labelled(__file__, "evidence")
 def test_questions_and_contradictions_are_no_evidence(said: str, is_evidence: bool) -> None:
     assert rules.supports("The user likes green tea.", said) is is_evidence
 
 
-@pytest.mark.parametrize(
-    ("said", "is_evidence"),
-    [
-        ("Our deployment target is kubernetes.", True),
-        ("The deployment target is nomad.", False),
-        ("The deployment target is docker swarm now.", False),
-        ("Our deployment target is not kubernetes.", False),
-    ],
-)
+@labelled(__file__, "evidence of a value")
 def test_another_value_of_its_slot_is_no_evidence_for_a_memory(said: str, is_evidence: bool) -> None:
     assert rules.supports("The deployment target is kubernetes.", said) is is_evidence
     assert rules.supports(said, said)

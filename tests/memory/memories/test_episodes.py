@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from memory.memories.episodes import GAP, KEPT_MAX, EpisodeText, compose_episode, leave_out
 from memory.secrets.redaction import MARK
+from tests.memory.labelled import labelled
 
 SAID = "We moved the billing database to Postgres 17 last week."
 KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"
@@ -53,17 +54,7 @@ def test_what_nobody_says_is_not_kept(said: str, role: str) -> None:
     assert compose_episode(said, role) is None
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "I'm vegan.",
-        "call me Ada",
-        "My phone is a Fairphone 5",
-        "im allergic to nuts",
-        "the exam in physics is on 8 May",
-        "sorry, at ten",
-    ],
-)
+@labelled(__file__, "kept")
 def test_a_few_words_that_tell_something_are_kept(said: str) -> None:
     assert compose(said).text == said
 

@@ -24,6 +24,10 @@ from memory.types import NoteState, Style
 from proxy.formats.flattened import TEMPLATES, find_sections
 
 WORDS = st.text("ab_1", min_size=1, max_size=40)
+MARKS = (
+    *"#<>\n\r\u2028 :", "</recollection>", "< /recollection>", "<｜User｜>", "<[end▁of▁sentence]>", "<!--", "### User:",
+    "System:", "[INST]", "Assistant :", "x",
+)  # fmt: skip
 MOVED = "We moved the billing database to Postgres 17 last week."
 
 
@@ -42,23 +46,7 @@ def test_a_note_is_one_line(note: ShownNote, line: str) -> None:
 @given(
     st.one_of(
         st.text(max_size=600),
-        st.lists(
-            st.sampled_from(
-                [
-                    *"#<>\n\r\u2028 :",
-                    "</recollection>",
-                    "< /recollection>",
-                    "<｜User｜>",
-                    "<[end▁of▁sentence]>",
-                    "<!--",
-                    "### User:",
-                    "System:",
-                    "[INST]",
-                    "Assistant :",
-                    "x",
-                ]
-            )
-        ).map("".join),
+        st.lists(st.sampled_from(MARKS)).map("".join),
     ),
     st.sets(st.sampled_from(["x", "billing", "0"])),
     st.booleans(),

@@ -26,6 +26,7 @@ from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.recall.speakers_graph import SpeakersGraph, judge_prompt
 from memory.settings.registry import Tuning
 from memory.types import EdgeRow, Message, SoasRow, TripleIds
+from tests.memory.labelled import labelled
 
 NOW = 1_800_000_000.0
 
@@ -364,20 +365,7 @@ COMMON = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "source", "is_recalled"),
-    [
-        ("the mercury is rising", "cloud_llm", False),
-        ("Mercury is rising", "cloud_llm", False),
-        ("we asked Mercury", "cloud_llm", True),
-        ("restart Mercury Service", "cloud_llm", True),
-        ("the mercury is rising", "gutask", True),
-        ("the mercury is rising", "operator", True),
-        ("please fix the failing test", "gutask", False),
-        ("we asked Test", "gutask", True),
-        ("please fix the failing test", "operator", True),
-    ],
-)
+@labelled(__file__, "common word")
 def test_a_common_word_is_recalled_as_a_name_or_where_one_who_may_has_taught_it(
     text: str, source: str, is_recalled: bool
 ) -> None:
@@ -592,16 +580,7 @@ def with_aliases(world_b: Cache) -> Cache:
     return world_b
 
 
-@pytest.mark.parametrize(
-    ("said", "shows"),
-    [
-        ("Deploy gnw today", True),
-        ("Deploy gnw and gnommoweb today", True),
-        ("Is gnw what we call Web?", True),
-        ("Deploy it on the web today", False),  # a common word is a name where it is written as one
-        ("So Web goes down", True),
-    ],
-)
+@labelled(__file__, "spelling of an alias")
 def test_any_spelling_recalls_the_concept_once_under_its_own_name(with_aliases: Cache, said: str, shows: bool) -> None:
     block = recall(with_aliases, said).block
 

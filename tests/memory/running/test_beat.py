@@ -21,14 +21,14 @@ class Sender:
         self.passes = 0
         self.closed = 0
         self.lose = False
-        self.hang = threading.Event()
+        self.hang, self.go_on = threading.Event(), threading.Event()
 
     def tick(self) -> float:
         if self.lose:
             self.lose = False
             raise OSError("the broker is away")
         if self.hang.is_set():
-            threading.Event().wait(30)
+            self.go_on.wait(30)
         self.passes += 1
         return 0.01
 
@@ -111,6 +111,7 @@ def test_a_pass_that_does_not_end_is_a_stall(start: Callable[[Sender], Beat], mo
     sender.hang.set()
 
     assert eventually(one.is_stalled)
+    sender.go_on.set()  # else it keeps its lock from the next test
 
 
 def test_who_waits_for_the_lock_is_not_stalled(

@@ -249,24 +249,6 @@ def test_what_is_held_is_what_would_be_read_anew(followed: str, what: str) -> No
     asyncio.run(run())
 
 
-def test_what_is_said_and_forgotten_is_found_and_not(followed: str) -> None:
-    async def run() -> None:
-        await say("The cat sleeps.")
-        await say(DATABASE)
-        async with serving(followed) as (searcher, _):
-            assert await find(searcher) == [DATABASE]
-
-            later = await say("The billing database has version 17.2 now.")
-            await assert_in_step(searcher.indexes)
-            assert (await find(searcher))[0] == "The billing database has version 17.2 now."
-
-            await at_work(Episode.objects.filter(pk=later).delete)
-            await assert_in_step(searcher.indexes)
-            assert await find(searcher) == [DATABASE]
-
-    asyncio.run(run())
-
-
 def test_two_servers_see_within_a_second_what_is_said(followed: str) -> None:
     async def run() -> None:
         await say(VAULT)

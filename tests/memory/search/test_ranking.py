@@ -30,6 +30,7 @@ from memory.search.ranking import (
     weigh,
 )
 from memory.types import Ended, TripleIds
+from tests.memory.labelled import labelled
 
 NOISE = ChanceLikeness(0.05, 0.08)
 TEXTS = 100
@@ -241,18 +242,7 @@ def test_a_disputed_slot_is_given_whole_or_not_at_all() -> None:
     assert choose_lines(index_of(one, superseded_other)) == []
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_copy"),
-    [
-        ("I like green tea.", "i really like GREEN TEA 🍵!", True),
-        ("Remember that the vault is in Oslo.", "The vault is in Oslo.", True),
-        ("Ask ravenloch for log 0, please.", "Ask ravenloch for log 4, please.", True),
-        ("Heartbeat check at 2026-11-26T19:30:00Z.", "Heartbeat check at 2026-11-26T19:45:00Z.", True),
-        ("The backup of db1 is on tyr.", "The backup of db2 is on tyr.", False),
-        ("edge-1 never reboots.", "edge-1 reboots.", False),
-        ("We moved billing to Postgres 16.", "We moved billing to Postgres 17.", False),
-    ],
-)
+@labelled(__file__, "near copy")
 def test_near_copies_are_told_from_texts_about_other_names(one: str, other: str, *, is_copy: bool) -> None:
     assert (copy_key(one) == copy_key(other)) is is_copy
 
@@ -289,15 +279,7 @@ def test_a_question_that_was_asked_often_does_not_hide_its_answer() -> None:
     assert ids(choose_lines(index_of(*asked, row(99, LEAST + 0.1, text="The runbook is on heimdal.")))) == [99]
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("Here is what I see:\n```\nbackup failed\n```\nAny idea?", ""),
-        ("Here is what I see:\nthe disk is full", "Here is what I see:\nthe disk is full"),
-        ("We need for Friday:\n- milk\n- eggs\nWhere do we get it?", "We need for Friday: milk eggs"),
-        ("Fix these:\n- milk\n- eggs", ""),
-    ],
-)
+@labelled(__file__, "colon")
 def test_what_a_colon_announces_is_told_with_it_or_neither_is(said: str, told: str) -> None:
     assert keep_statements(said) == told
 
@@ -314,7 +296,7 @@ def test_what_repeats_the_query_takes_no_other_text_its_place() -> None:
     asked = row(1, 0.99, text="Tell me which version our billing database is.", words=10)
     index = index_of(asked, row(2, LEAST + 0.1))
 
-    assert ids(choose_lines(index, ask("Tell me which version our billing database is."))) == [2]
+    assert ids(choose_lines(index, ask("Tell me which version our billing database is.", need=9.0))) == [2]
 
 
 def test_what_is_only_weakly_alike_is_marked_for_those_who_ask() -> None:
@@ -396,17 +378,7 @@ def test_a_profile_comes_whatever_is_asked_the_newest_first() -> None:
     assert ids(choose_for_prompt(index_of(*profile), ask()).profile) == [2, 1]
 
 
-@pytest.mark.parametrize(
-    ("query", "kind"),
-    [
-        ("What do you know about me?", "me"),
-        ("who am I", "me"),
-        ("Tell me about myself.", "me"),
-        ("What did we talk about yesterday?", "talks"),
-        ("What do you know about Rust?", ""),
-        ("What is my job?", ""),
-    ],
-)
+@labelled(__file__, "list")
 def test_some_questions_are_answered_by_a_list(query: str, kind: str) -> None:
     assert asks_for_list(query) == kind
 

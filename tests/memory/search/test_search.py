@@ -9,8 +9,6 @@ from django.utils import timezone
 
 from memory.cache.state import Cache
 from memory.graph import store
-from memory.memories.scope import Scope, Speaker
-from memory.metrics import total
 from memory.models import Config, Source
 from memory.search.searcher import Searcher
 from memory.search.service import search
@@ -25,7 +23,6 @@ OTHERS = """
         'billing ' || n, setweight(to_tsvector('english', 'billing ' || n), 'A'), now()
     FROM generate_series(1, 5000) n
 """
-PREFERENCE = "The user prefers rebase to merge commits."
 
 
 @pytest.fixture
@@ -90,27 +87,6 @@ def test_facts_are_found_by_what_they_are_about_and_backwards(db) -> None:
 
     assert texts(ANN, "What runs on tyr-1?") == ["zwiebel runs on tyr-1."]
     assert texts(ANN, "knolle", types="facts") == ["knolle runs on odin."]
-
-
-def test_a_question_that_was_just_asked_is_not_its_own_answer(embed) -> None:
-    said(DATABASE)
-    for number in range(30):
-        said(f"Hello! Which version is our billing database, number {number}?")
-    said("Tell me which version our billing database is.")
-    embed()
-
-    for find in (texts, given):
-        assert find(ANN, "Tell me which version our billing database is.") == [DATABASE]
-
-
-@pytest.mark.django_db
-def test_memories_are_found_beside_episodes() -> None:
-    remembered(PREFERENCE, category="preference")
-    said("I rebased the feature branch yesterday.")
-
-    found = search(ANN, "rebase or merge?")
-
-    assert [(each.kind, each.category) for each in found] == [("memory", "preference"), ("episode", "")]
 
 
 @pytest.mark.django_db
@@ -188,11 +164,3 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
     )
 
     assert sorted(each.text for each in related.lines) == ["The billing database is called heron.", DATABASE]
-
-
-def test_without_a_connection_a_search_is_skipped() -> None:
-    searcher = Searcher("postgresql://nobody@127.0.0.1:1/none", Cache())
-    before = total("festinger_searches_total", result="skipped")
-
-    assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"", deadline_ms=100)) is None
-    assert total("festinger_searches_total", result="skipped") == before + 1
