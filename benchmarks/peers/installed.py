@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -60,13 +59,17 @@ def find_lack_of_portkey() -> str:
     return "" if GATEWAY.exists() else NOT_INSTALLED
 
 
+# By system, why it cannot be measured; empty where it can be.
+LACKS: Final = {
+    "engram": find_lack_of_engram,
+    "engram-minilm": find_lack_of_engram_minilm,
+    "orma": find_lack_of_orma,
+    "litellm": find_lack_of_litellm,
+    "portkey": find_lack_of_portkey,
+}
+
+
 # --- starting ---
-
-
-def upstream(home: Path) -> AbstractContextManager[Server]:
-    port = scratch_instance.free_port()
-    command = [sys.executable, "-m", "benchmarks.peers.upstream", str(port)]
-    return running("upstream", home, port, "", command)
 
 
 @contextmanager

@@ -1,8 +1,6 @@
 """A system with an empty store of its own, which is talked to and then asked."""
 
 import sqlite3
-import subprocess
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -16,16 +14,11 @@ from typing import Any, ClassVar, Final
 import orjson
 import psycopg
 
-from benchmarks.client import HOST, BenchmarkBroken
-from benchmarks.database import analyze, fresh
+from benchmarks.client import CHAT, COMPLETIONS, BenchmarkBroken, Line
+from benchmarks.database import AS_REPLICA, analyze, fresh, run_apart
 from benchmarks.peers import installed
-from benchmarks.peers.talking import CHAT, COMPLETIONS, Line
-from benchmarks.servers import Server, festinger
+from benchmarks.servers import Server, festinger, worker
 from benchmarks.weeks import Given, holds
-from benchmarks.write_path import program
-from festinger_site import home as homes
-from festinger_site.dev import scratch_instance
-from festinger_site.run import programs
 from memory.settings.registry import defaults
 
 PATIENCE_S: Final = 120
@@ -113,8 +106,7 @@ class FestingerStore(Store):
     def talking(self) -> Iterator[Server]:
         with ExitStack() as stack:
             proxy = stack.enter_context(festinger(self.home, self.mock.url, self.database, **UNHURRIED))
-            commands = {each.name: each.command for each in programs.own_programs(HOST, proxy.port)}
-            stack.enter_context(program(self.home, "worker", commands["worker"], self.database))
+            stack.enter_context(worker(self.home, self.database))
             yield proxy
             self.settle()
 
@@ -137,14 +129,14 @@ class FestingerStore(Store):
     def finish(self, told: Sequence[Told]) -> None:
         if told:
             self.set_dates(told)
-        self._manage("consolidate")
+        run_apart(self.home, self.database, ["manage.py", "consolidate"])
         analyze(self.database)
 
     def set_dates(self, told: Sequence[Told]) -> None:
         """Move each time back as far as the chat that it was in."""
         ends = [*(chat.started for chat in told[1:]), time.time() + PATIENCE_S]
         with self.connect() as connection, connection.transaction():
-            connection.execute("SET LOCAL session_replication_role = replica")  # nothing is announced
+            connection.execute(AS_REPLICA.encode())
             connection.execute("CREATE TEMP TABLE back (since float8, until float8, s float8) ON COMMIT DROP")
             with connection.cursor() as cursor:
                 rows = [(chat.started, until, chat.back_s) for chat, until in zip(told, ends, strict=True)]
@@ -154,19 +146,6 @@ class FestingerStore(Store):
                     f'UPDATE "{table}" SET "{column}" = "{column}" - s * interval \'1 second\' FROM back'
                     f' WHERE "{column}" >= to_timestamp(since) AND "{column}" < to_timestamp(until)'.encode()
                 )
-
-    def _manage(self, command: str) -> None:
-        """Raises BenchmarkBroken."""
-        environment = scratch_instance.environment(self.home, port=1, ollama="http://127.0.0.1:1")
-        done = subprocess.run(
-            [sys.executable, "manage.py", command],
-            cwd=homes.PROJECT,
-            env=environment | {"DATABASE_URL": self.database},
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
-            raise BenchmarkBroken(f"{command}: {done.stderr.decode(errors='replace')[-2_000:]}")
 
     @contextmanager
     def asking(self) -> Iterator[Server]:

@@ -1,14 +1,11 @@
 """Time that each proxy adds to a prompt, and prompts that it forwards a second, by what is new in the prompt. The
 systems take turns, so that a noisy machine hits all alike."""
 
-import subprocess
-import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -17,40 +14,39 @@ from typing import Any, Final
 
 import orjson
 import psycopg
-from wordfreq import get_frequency_dict
 
-from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, BenchmarkBroken, Connection
-from benchmarks.database import analyze, fresh
+from benchmarks.client import CHAT, COMPLETIONS, BenchmarkBroken, Line, connected, rate, run
+from benchmarks.database import analyze, fresh, run_apart
 from benchmarks.figures import Figures, Rows
-from benchmarks.latency import timed
-from benchmarks.loop import run
 from benchmarks.peers import installed
-from benchmarks.peers.talking import CHAT, COMPLETIONS, Line
-from benchmarks.prompts import post, says
-from benchmarks.servers import Server, festinger, forwarder
-from benchmarks.throughput import CONNECTIONS, rate
-from festinger_site import home as homes
-from festinger_site.dev import scratch_instance
+from benchmarks.plan import Plan
+from benchmarks.prompts import english, post, says
+from benchmarks.servers import Server, festinger, forwarder, model
 
 DIRECT, DIRECT_COMPLETIONS = "direct", "direct, OpenAI's"
 FORWARDER, FESTINGER, ENGRAM, LITELLM, PORTKEY = "bare forwarder", "Festinger", "engram-proxy", "LiteLLM", "Portkey"
 ENGRAM_MINILM = "engram-proxy, MiniLM"
 RESENT, TOOL, ASSISTANT, SHORT, LONG = "resent", "tool", "assistant", "150 chars", "2 KB"
-KINDS: Final = (RESENT, TOOL, ASSISTANT, SHORT, LONG)
+TEXT, HISTORY = "48 KB", "after 400 KB"
+KINDS: Final = (RESENT, TOOL, ASSISTANT, SHORT, LONG, TEXT, HISTORY)
 AT_ONCE: Final = (RESENT, SHORT)
+CONNECTIONS: Final = 16
 BATCH: Final = 40  # requests a system and round, on one connection
 BATCH_AT_ONCE: Final = 160
-SHORT_CHARACTERS, LONG_CHARACTERS = 150, 2048
+SIZES: Final = {SHORT: 150, LONG: 2048, TEXT: 48_000, HISTORY: 1024}  # characters of the new message
+HISTORY_MESSAGES: Final = (3, 200)  # before it, of those that are resent, and of a long one
+HISTORY_CHARACTERS: Final = {"user": 150, "assistant": 300}
+LONG_CHARACTERS: Final = 2_000
 EARLIER_CHARACTERS: Final = (40, 300)
 OF_A_CONVERSATION: Final = 10
 KNOWN_WITHIN_S: Final = 30
-WORDS: Final = 8_000  # different ones, as often as English has them
-SENTENCE_WORDS: Final = (6, 18)
-END_OF_CHUNKS: Final = b"0\r\n\r\n"
 TITLE: Final = "milliseconds added to a prompt's p50 by what is new in it, one connection, {earlier:,} earlier messages"
 RATIO_TITLE: Final = "the same, as a multiple of what {of} adds"
-RATE_TITLE: Final = "requests a second, {connections} connections"
-AIMS: Final = {FESTINGER: "less than engram-proxy"}
+RATE_TITLE: Final = f"requests a second, {CONNECTIONS} connections, one process"
+AIMS: Final = {
+    FESTINGER: f"{RESENT}, {TOOL}, {ASSISTANT} <= 1, {SHORT} <= 6, {LONG} <= 9, all < 50, the first five < {ENGRAM}"
+}
+RATE_AIMS: Final = {FESTINGER: f"{RESENT} of forwarder >= 0.4, {SHORT} >= 300"}
 
 TOOL_CALL: Final[dict[str, Any]] = {
     "role": "assistant",
@@ -69,17 +65,6 @@ EPISODES: Final = """
         now() - (%(count)s - n) * interval '10 minutes'
     FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS said (text, n), (SELECT agent, person FROM episode LIMIT 1) AS one
 """
-
-
-class ChunkedConnection(Connection):
-    """A connection that also takes answers without a length."""
-
-    def _read_head(self) -> None:
-        head_end = self._unread.find(END_OF_HEAD)
-        if head_end >= 0 and CONTENT_LENGTH.search(self._unread, 0, head_end):
-            super()._read_head()
-        elif head_end >= 0 and self._unread.endswith(END_OF_CHUNKS):
-            self._length = len(self._unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,62 +86,60 @@ class Way:
             yield post(self.path, orjson.dumps({"model": "mock", "messages": messages, "stream": False}), self.headers)
 
 
-def measure(home: Path, systems: Sequence[str], rounds: int, earlier: int) -> Iterator[Figures]:
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     with ExitStack() as stack:
-        mock = stack.enter_context(installed.upstream(home))
+        mock = stack.enter_context(model(home))
         ways = [Way(DIRECT, mock), Way(FORWARDER, stack.enter_context(forwarder(home, mock.url)))]
-        texts = list(islice(earlier_texts(), earlier))
-        for system in systems:
+        texts = list(islice(earlier_texts(), plan.earlier))
+        for system in plan.systems:
             ways += [START[system](home, mock, stack, texts)] if system in START else []
         if any(way.path == COMPLETIONS for way in ways):
             ways.append(Way(DIRECT_COMPLETIONS, mock, COMPLETIONS))
-        times = {kind: run(sample_times(ways, kind, rounds)) for kind in KINDS}
-        rates = {kind: run(sample_rates(ways, kind, rounds)) for kind in AT_ONCE}
-    added = added_rows(ways, times)
-    yield Figures("added", TITLE.format(earlier=earlier), added, AIMS if ENGRAM in added else {})
+        times = {}
+        for kind in KINDS:
+            lines = {way.name: (way.server, way.requests(kind)) for way in ways}
+            times[kind] = run(sample_times(lines, plan.rounds))
+        rates = {kind: run(sample_rates(ways, kind, plan.rounds)) for kind in AT_ONCE}
+    added: Rows = {
+        way.name: {kind: subtract(of_kind[way.name], of_kind[way.direct]) for kind, of_kind in times.items()}
+        for way in ways
+        if way.name != way.direct
+    }
+    yield Figures("added", TITLE.format(earlier=plan.earlier), added, AIMS)
     for of in (FORWARDER, ENGRAM):
         if of in added:
-            yield Figures(f"added, of {of}", RATIO_TITLE.format(of=of), ratio_rows(added, of))
-    yield Figures("rate", RATE_TITLE.format(connections=CONNECTIONS), rate_rows(ways, rates))
+            rows = {name: {kind: value / added[of][kind] for kind, value in row.items()} for name, row in added.items()}
+            yield Figures(f"added, of {of}", RATIO_TITLE.format(of=of), rows)
+    yield Figures("rate", RATE_TITLE, rate_rows(ways, rates), RATE_AIMS)
 
 
-def added_rows(ways: Sequence[Way], times: dict[str, dict[str, list[float]]]) -> Rows:
-    """Compare each round with the same round's direct way."""
-    rows: Rows = {}
-    for way in ways:
-        if way.name != way.direct:
-            rows[way.name] = {
-                kind: median(mine - direct for mine, direct in zip(of_kind[way.name], of_kind[way.direct], strict=True))
-                for kind, of_kind in times.items()
-            }
-    return rows
-
-
-def ratio_rows(added: Rows, of: str) -> Rows:
-    return {name: {kind: value / added[of][kind] for kind, value in row.items()} for name, row in added.items()}
+def subtract(mine: Sequence[float], direct: Sequence[float]) -> float:
+    """Compare each round with the same round's direct way: what else the machine does hits both."""
+    return median(one - other for one, other in zip(mine, direct, strict=True))
 
 
 def rate_rows(ways: Sequence[Way], rates: dict[str, dict[str, list[float]]]) -> Rows:
-    return {way.name: {kind: median(of_kind[way.name]) for kind, of_kind in rates.items()} for way in ways}
+    rows: Rows = {way.name: {kind: median(of_kind[way.name]) for kind, of_kind in rates.items()} for way in ways}
+    for name, row in rows.items():
+        pairs = zip(rates[RESENT][name], rates[RESENT][FORWARDER], strict=True)
+        row[f"{RESENT} of forwarder"] = median(mine / bare for mine, bare in pairs)
+    return rows
 
 
-async def sample_times(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
-    """Return each round's median, by way."""
-    lines = [(way, way.requests(kind)) for way in ways]
+async def sample_times(
+    lines: Mapping[str, tuple[Server, Iterator[bytes]]], rounds: int, batch: int = BATCH
+) -> dict[str, list[float]]:
+    """Return each round's median in milliseconds, by name. ``lines``: a server, and the requests that it gets."""
     found = defaultdict(list)
-    for way, requests in lines:
-        await time_batch(way, requests)
-    for _ in range(rounds):
-        for way, requests in lines:
-            found[way.name].append(await time_batch(way, requests))
+    for number in range(rounds + 1):
+        for name, (server, requests) in lines.items():
+            # Servers close a connection that stands still while others have their turn.
+            async with connected(server.port) as [connection]:
+                await connection.time(list(islice(requests, 1)))
+                times = await connection.time(list(islice(requests, batch)))
+            if number:  # the first round warms up
+                found[name].append(median(times))
     return found
-
-
-async def time_batch(way: Way, requests: Iterator[bytes]) -> float:
-    """Return the median of a round, in milliseconds; the first prompt is not timed."""
-    async with connected(way, 1) as [connection]:
-        await timed(connection, list(islice(requests, 1)))
-        return median(await timed(connection, list(islice(requests, BATCH))))
 
 
 async def sample_rates(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
@@ -164,21 +147,10 @@ async def sample_rates(ways: Sequence[Way], kind: str, rounds: int) -> dict[str,
     found = defaultdict(list)
     for _ in range(rounds):
         for way, requests in lines:
-            async with connected(way, CONNECTIONS) as connections:
+            async with connected(way.server.port, CONNECTIONS) as connections:
                 await rate(connections, list(islice(requests, CONNECTIONS)))
                 found[way.name].append(await rate(connections, list(islice(requests, BATCH_AT_ONCE))))
     return found
-
-
-@asynccontextmanager
-async def connected(way: Way, count: int) -> AsyncIterator[list[ChunkedConnection]]:
-    """Open connections for one batch: servers close one that stands still while others have their turn."""
-    connections = [await ChunkedConnection.open(way.server.port) for _ in range(count)]
-    try:
-        yield connections
-    finally:
-        for connection in connections:
-            connection.close()
 
 
 # --- what is sent ---
@@ -189,7 +161,7 @@ def conversations(kind: str) -> Iterator[Messages]:
     new one each round, all of them the same one: it matters what is found for its last message."""
     random, histories = Random(kind), Random("conversations")
     while True:
-        history = write_history(histories)
+        history = write_history(histories, is_long=kind == HISTORY)
         for _ in range(1 + BATCH):
             match kind:
                 case "resent":
@@ -199,40 +171,21 @@ def conversations(kind: str) -> Iterator[Messages]:
                 case "assistant":
                     yield [*history, says("assistant", english(random, 300))]
                 case _:
-                    yield [says("user", english(random, SHORT_CHARACTERS if kind == SHORT else LONG_CHARACTERS))]
+                    before = history if kind == HISTORY else ()
+                    yield [*before, says("user", english(random, SIZES[kind]))]
 
 
-def write_history(random: Random) -> Messages:
-    roles = {"user": SHORT_CHARACTERS, "assistant": 300}
-    return [says(role, english(random, roles[role])) for role in ("user", "assistant", "user")]
+def write_history(random: Random, *, is_long: bool) -> Messages:
+    return [
+        says(role, english(random, LONG_CHARACTERS if is_long else HISTORY_CHARACTERS[role]))
+        for role in islice(("user", "assistant") * HISTORY_MESSAGES[1], HISTORY_MESSAGES[is_long])
+    ]
 
 
 def earlier_texts() -> Iterator[str]:
     random = Random("earlier")
     while True:
         yield english(random, random.randint(*EARLIER_CHARACTERS))
-
-
-def english(random: Random, characters: int) -> str:
-    """Write sentences of words as frequent as in English."""
-    words, weights = vocabulary()
-    text = ""
-    while len(text) < characters:
-        sentence = " ".join(random.choices(words, cum_weights=weights, k=random.randint(*SENTENCE_WORDS)))
-        text += f"{sentence.capitalize()}. "
-    return text[:characters].strip()
-
-
-@cache
-def vocabulary() -> tuple[list[str], list[float]]:
-    """Return words, and the sums of their frequencies so far."""
-    total, words, sums = 0.0, [], []
-    for word, frequency in islice(get_frequency_dict("en").items(), WORDS):
-        if word.isalpha() and word.isascii():
-            total += frequency
-            words.append(word)
-            sums.append(total)
-    return words, sums
 
 
 # --- who forwards it ---
@@ -243,30 +196,23 @@ def start_festinger(home: Path, mock: Server, stack: ExitStack, texts: Sequence[
     database = fresh(home)
     with festinger(home, mock.url, database) as proxy:
         Line(proxy.port).post(CHAT, {"model": "mock", "messages": next(conversations(LONG)), "stream": False})
-        wait_for_speaker(database)
-    with psycopg.connect(database, autocommit=True) as connection:
-        values = {"texts": list(texts), "count": len(texts), "of_one": OF_A_CONVERSATION}
-        connection.execute(EPISODES.encode(), values)
-    embed(home, database)
+        store_earlier(database, texts)
+    run_apart(home, database, ["manage.py", "embed"])
     analyze(database)
     return Way(FESTINGER, stack.enter_context(festinger(home, mock.url, database)))
 
 
-def wait_for_speaker(database: str) -> None:
-    """Returns when what one client said is stored. Raises BenchmarkBroken."""
+def store_earlier(database: str, texts: Sequence[str]) -> None:
+    """Store what the one client that has said something has said before. Raises BenchmarkBroken where that one is not
+    stored."""
     deadline = time.monotonic() + KNOWN_WITHIN_S
     with psycopg.connect(database, autocommit=True) as connection:
         while not connection.execute("SELECT id FROM episode LIMIT 1").fetchone():
             if time.monotonic() > deadline:
                 raise BenchmarkBroken("what was said is not stored")
             time.sleep(0.1)
-
-
-def embed(home: Path, database: str) -> None:
-    """Raises CalledProcessError."""
-    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
-    command = [sys.executable, "manage.py", "embed"]
-    subprocess.run(command, cwd=homes.PROJECT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        values = {"texts": list(texts), "count": len(texts), "of_one": OF_A_CONVERSATION}
+        connection.execute(EPISODES.encode(), values)
 
 
 def start_engram(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
