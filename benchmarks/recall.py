@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.client import BenchmarkBroken, Line
+from benchmarks.client import CHAT, BenchmarkBroken, Line
 from benchmarks.figures import Figures, Rows
 from benchmarks.model import MODEL
 from benchmarks.plan import Plan
@@ -60,18 +60,17 @@ class Report:
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     """Raises WeekMistake."""
     weeks = read_weeks(plan.weeks, held_out=plan.is_held_out)
-    systems = [system for system in plan.systems if system in STORES]
     report = Report(is_held_out=plan.is_held_out)
     scores: defaultdict[str, Score] = defaultdict(Score)
     with model(home) as mock:
         for number, week in enumerate(weeks, 1):
-            for system in systems:
+            for system in plan.systems:
                 tell(f"{STORES[system].name}: week {number} of {len(weeks)}")
                 try_store(STORES[system](home, mock), OWN_STORE, [week], scores, report)
-        for system in systems:
+        for system in plan.systems:
             tell(f"{STORES[system].name}: all weeks in one store")
             try_store(STORES[system](home, mock), ONE_STORE, weeks, scores, report)
-        for system in systems if plan.applications else []:
+        for system in plan.systems if plan.applications else ():
             assert plan.applications is not None
             tell(f"{STORES[system].name}: {APPLICATIONS}")
             try_applications(STORES[system](home, mock), plan.applications, weeks, scores, report)
@@ -117,7 +116,7 @@ def send_chat(store: Store, line: Line, chat: Chat, asked: datetime) -> Told:
         mock.put("/answer", answer or DONE)
         sent = [{"role": message.role, "content": message.text} for message in messages]
         dates.append((messages[-1].text, time.time() - back_s))
-        line.post(store.path, {"model": MODEL, "messages": sent, "stream": False})
+        line.post(CHAT, {"model": MODEL, "messages": sent, "stream": False})
     store.settle()
     return Told(started, back_s, dates)
 
@@ -138,7 +137,7 @@ def ask(store: Store, kind: str, weeks: Sequence[Week], scores: dict[str, Score]
 
 def ask_one(store: Store, line: Line, mock: Line, request: Request) -> tuple[Given, dict[str, str]]:
     messages = [{"role": "user", "content": request.text}]
-    _, headers = line.post(store.path, {"model": MODEL, "messages": messages, "stream": False}, store.headers)
+    _, headers = line.post(CHAT, {"model": MODEL, "messages": messages, "stream": False}, store.headers)
     _, arrived = mock.get("/last")
     return Given(request, find_injected([request.text], orjson.loads(arrived))), headers
 

@@ -4,28 +4,26 @@ systems take turns, so that a noisy machine hits all alike."""
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any, Final
 
-import orjson
 import psycopg
 
-from benchmarks.client import CHAT, COMPLETIONS, BenchmarkBroken, Line, connected, rate, run
+from benchmarks.client import CHAT, BenchmarkBroken, Line, connected, rate, run
 from benchmarks.database import analyze, fresh, run_apart
 from benchmarks.figures import Figures, Rows
 from benchmarks.peers import installed
 from benchmarks.plan import Plan
-from benchmarks.prompts import english, post, says
+from benchmarks.prompts import chat, english, says
 from benchmarks.servers import Server, festinger, forwarder, model
 
-DIRECT, DIRECT_COMPLETIONS = "direct", "direct, OpenAI's"
-FORWARDER, FESTINGER, ENGRAM, LITELLM, PORTKEY = "bare forwarder", "Festinger", "engram-proxy", "LiteLLM", "Portkey"
-ENGRAM_MINILM = "engram-proxy, MiniLM"
+DIRECT, FORWARDER, FESTINGER = "direct", "bare forwarder", "Festinger"
+ENGRAM, ENGRAM_MINILM = "engram-proxy", "engram-proxy, MiniLM"
 RESENT, TOOL, ASSISTANT, SHORT, LONG = "resent", "tool", "assistant", "150 chars", "2 KB"
 TEXT, HISTORY = "48 KB", "after 400 KB"
 KINDS: Final = (RESENT, TOOL, ASSISTANT, SHORT, LONG, TEXT, HISTORY)
@@ -67,50 +65,30 @@ EPISODES: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A way to the model server. ``headers``: whole lines, each with its end."""
-
-    name: str
-    server: Server
-    path: str = CHAT
-    headers: str = ""
-
-    @property
-    def direct(self) -> str:
-        return DIRECT if self.path == CHAT else DIRECT_COMPLETIONS
-
-    def requests(self, kind: str) -> Iterator[bytes]:
-        """Yield the same ones for all ways."""
-        for messages in conversations(kind):
-            yield post(self.path, orjson.dumps({"model": "mock", "messages": messages, "stream": False}), self.headers)
-
-
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     with ExitStack() as stack:
         mock = stack.enter_context(model(home))
-        ways = [Way(DIRECT, mock), Way(FORWARDER, stack.enter_context(forwarder(home, mock.url)))]
+        ways = {DIRECT: mock, FORWARDER: stack.enter_context(forwarder(home, mock.url))}
         texts = list(islice(earlier_texts(), plan.earlier))
         for system in plan.systems:
-            ways += [START[system](home, mock, stack, texts)] if system in START else []
-        if any(way.path == COMPLETIONS for way in ways):
-            ways.append(Way(DIRECT_COMPLETIONS, mock, COMPLETIONS))
+            name, start = SYSTEMS[system]
+            ways[name] = stack.enter_context(start(home, mock, texts))
         times = {}
         for kind in KINDS:
-            lines = {way.name: (way.server, way.requests(kind)) for way in ways}
+            lines = {name: (server, map(chat, conversations(kind))) for name, server in ways.items()}
             times[kind] = run(sample_times(lines, plan.rounds))
         rates = {kind: run(sample_rates(ways, kind, plan.rounds)) for kind in AT_ONCE}
     added: Rows = {
-        way.name: {kind: subtract(of_kind[way.name], of_kind[way.direct]) for kind, of_kind in times.items()}
-        for way in ways
-        if way.name != way.direct
+        name: {kind: subtract(of_kind[name], of_kind[DIRECT]) for kind, of_kind in times.items()}
+        for name in ways
+        if name != DIRECT
     }
     yield Figures("added", TITLE.format(earlier=plan.earlier), added, AIMS)
     for of in (FORWARDER, ENGRAM):
         if of in added:
             rows = {name: {kind: value / added[of][kind] for kind, value in row.items()} for name, row in added.items()}
             yield Figures(f"added, of {of}", RATIO_TITLE.format(of=of), rows)
-    yield Figures("rate", RATE_TITLE, rate_rows(ways, rates), RATE_AIMS)
+    yield Figures("rate", RATE_TITLE, rate_rows(rates), RATE_AIMS)
 
 
 def subtract(mine: Sequence[float], direct: Sequence[float]) -> float:
@@ -118,8 +96,8 @@ def subtract(mine: Sequence[float], direct: Sequence[float]) -> float:
     return median(one - other for one, other in zip(mine, direct, strict=True))
 
 
-def rate_rows(ways: Sequence[Way], rates: dict[str, dict[str, list[float]]]) -> Rows:
-    rows: Rows = {way.name: {kind: median(of_kind[way.name]) for kind, of_kind in rates.items()} for way in ways}
+def rate_rows(rates: dict[str, dict[str, list[float]]]) -> Rows:
+    rows: Rows = {name: {kind: median(of_kind[name]) for kind, of_kind in rates.items()} for name in rates[RESENT]}
     for name, row in rows.items():
         pairs = zip(rates[RESENT][name], rates[RESENT][FORWARDER], strict=True)
         row[f"{RESENT} of forwarder"] = median(mine / bare for mine, bare in pairs)
@@ -142,14 +120,14 @@ async def sample_times(
     return found
 
 
-async def sample_rates(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
-    lines = [(way, way.requests(kind)) for way in ways]
+async def sample_rates(ways: Mapping[str, Server], kind: str, rounds: int) -> dict[str, list[float]]:
+    lines = {name: map(chat, conversations(kind)) for name in ways}
     found = defaultdict(list)
     for _ in range(rounds):
-        for way, requests in lines:
-            async with connected(way.server.port, CONNECTIONS) as connections:
+        for name, requests in lines.items():
+            async with connected(ways[name].port, CONNECTIONS) as connections:
                 await rate(connections, list(islice(requests, CONNECTIONS)))
-                found[way.name].append(await rate(connections, list(islice(requests, BATCH_AT_ONCE))))
+                found[name].append(await rate(connections, list(islice(requests, BATCH_AT_ONCE))))
     return found
 
 
@@ -191,7 +169,8 @@ def earlier_texts() -> Iterator[str]:
 # --- who forwards it ---
 
 
-def start_festinger(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
+@contextmanager
+def start_festinger(home: Path, mock: Server, texts: Sequence[str]) -> Iterator[Server]:
     """Start the proxy alone, as the others are measured without what they do when they are idle."""
     database = fresh(home)
     with festinger(home, mock.url, database) as proxy:
@@ -199,7 +178,8 @@ def start_festinger(home: Path, mock: Server, stack: ExitStack, texts: Sequence[
         store_earlier(database, texts)
     run_apart(home, database, ["manage.py", "embed"])
     analyze(database)
-    return Way(FESTINGER, stack.enter_context(festinger(home, mock.url, database)))
+    with festinger(home, mock.url, database) as proxy:
+        yield proxy
 
 
 def store_earlier(database: str, texts: Sequence[str]) -> None:
@@ -215,36 +195,17 @@ def store_earlier(database: str, texts: Sequence[str]) -> None:
         connection.execute(EPISODES.encode(), values)
 
 
-def start_engram(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    return fill_engram(ENGRAM, home, mock, stack, texts, has_vectors=False)
-
-
-def start_engram_minilm(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    return fill_engram(ENGRAM_MINILM, home, mock, stack, texts, has_vectors=True)
-
-
-def fill_engram(
-    name: str, home: Path, mock: Server, stack: ExitStack, texts: Sequence[str], *, has_vectors: bool
-) -> Way:
+@contextmanager
+def start_engram(home: Path, mock: Server, texts: Sequence[str], *, has_vectors: bool) -> Iterator[Server]:
     database = home / f"engram-{has_vectors}.db"
     installed.work_on_engrams_store(home, database, has_vectors=has_vectors, texts=list(texts))
-    return Way(name, stack.enter_context(installed.engram(home, mock, database, has_vectors=has_vectors)))
+    with installed.engram(home, mock, database, has_vectors=has_vectors) as proxy:
+        yield proxy
 
 
-def start_litellm(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    return Way(LITELLM, stack.enter_context(installed.litellm(home, mock)), COMPLETIONS)
-
-
-def start_portkey(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    server = stack.enter_context(installed.portkey(home, mock))
-    return Way(PORTKEY, server, COMPLETIONS, installed.portkeys_headers(mock))
-
-
-Starter = Callable[[Path, Server, ExitStack, Sequence[str]], Way]
-START: Final[dict[str, Starter]] = {
-    "festinger": start_festinger,
-    "engram": start_engram,
-    "engram-minilm": start_engram_minilm,
-    "litellm": start_litellm,
-    "portkey": start_portkey,
+# By key of a system, its name and how it is started.
+SYSTEMS: Final[dict[str, tuple[str, Callable[..., AbstractContextManager[Server]]]]] = {
+    "festinger": (FESTINGER, start_festinger),
+    "engram": (ENGRAM, partial(start_engram, has_vectors=False)),
+    "engram-minilm": (ENGRAM_MINILM, partial(start_engram, has_vectors=True)),
 }

@@ -1,11 +1,10 @@
 """A system with an empty store of its own, which is talked to and then asked."""
 
-import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Final
 import orjson
 import psycopg
 
-from benchmarks.client import CHAT, COMPLETIONS, BenchmarkBroken, Line
+from benchmarks.client import CHAT, BenchmarkBroken, Line
 from benchmarks.database import AS_REPLICA, analyze, fresh, run_apart
 from benchmarks.peers import installed
 from benchmarks.servers import Server, festinger, worker
@@ -63,7 +62,6 @@ class Store(ABC):
     """``headers`` come with each request that asks: it should teach nothing."""
 
     name: ClassVar[str]
-    path: ClassVar[str] = CHAT
     headers: ClassVar[dict[str, str]] = {}
 
     def __init__(self, home: Path, mock: Server) -> None:
@@ -152,7 +150,7 @@ class FestingerStore(Store):
         """Run the proxy without a worker: nothing is learned of what is asked."""
         with festinger(self.home, self.mock.url, self.database, **UNHURRIED) as proxy:
             for _ in range(2):  # the first one loads what reads the questions
-                Line(proxy.port).post(self.path, {"model": "mock", "messages": [WARM_UP]}, self.headers)
+                Line(proxy.port).post(CHAT, {"model": "mock", "messages": [WARM_UP]}, self.headers)
                 time.sleep(SETTLED_S)
             yield proxy
 
@@ -223,37 +221,8 @@ class EngramMiniLMStore(EngramStore):
     has_vectors = True
 
 
-class OrmaStore(Store):
-    """Keeps also what it is asked: a later request may be given an earlier one."""
-
-    name = "Orma, MiniLM"
-    path = COMPLETIONS
-
-    def __init__(self, home: Path, mock: Server) -> None:
-        super().__init__(home, mock)
-        self.folder = home / f"orma-{next(NUMBERS)}"
-        self.folder.mkdir()
-
-    def talking(self) -> AbstractContextManager[Server]:
-        return installed.orma(self.home, self.mock, self.folder)
-
-    def settle(self) -> None: ...
-
-    def finish(self, told: Sequence[Told]) -> None:
-        with closing(sqlite3.connect(self.folder / "memory.db", isolation_level=None)) as connection:
-            for text, at in (each for chat in told for each in chat.dates):
-                connection.execute("UPDATE episodes SET created_at = ? WHERE text = ?", (at, text))
-            connection.execute(
-                "UPDATE sentences SET created_at = (SELECT created_at FROM episodes WHERE id = episode_id)"
-            )
-
-    def asking(self) -> AbstractContextManager[Server]:
-        return self.talking()
-
-
 STORES: Final[dict[str, type[Store]]] = {
     "festinger": FestingerStore,
     "engram": EngramStore,
     "engram-minilm": EngramMiniLMStore,
-    "orma": OrmaStore,
 }
