@@ -58,7 +58,6 @@ def test_a_form_may_be_a_clause(text: str, effect: Effect) -> None:
     "text",
     [
         "If it is only a draft, don't save this.",
-        "My manager said, off the record, that we are hiring.",
         "The tooltip should be: don't store this message",
         "Don't remember this?",
         "Write a poem. Off the record, make it funny.",
