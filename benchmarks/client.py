@@ -192,6 +192,9 @@ class Line:
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
 
+    def close(self) -> None:
+        self._connection.close()
+
     def post(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> tuple[bytes, dict[str, str]]:

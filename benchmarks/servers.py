@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,6 @@ def is_listening(process: subprocess.Popen[bytes], port: int) -> bool:
 
 def teach(proxy: Server, facts: Sequence[str] = FACTS) -> None:
     """Raises BenchmarkBroken where one is not learned."""
-    line = Line(proxy.port)
-    for fact in facts:
-        line.post("/iknowthat", {"fact": fact})
+    with closing(Line(proxy.port)) as line:
+        for fact in facts:
+            line.post("/iknowthat", {"fact": fact})

@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import orjson
@@ -49,7 +49,8 @@ class State:
 
 def state_of(process: psutil.Process, port: int) -> State:
     """Its tasks are those it tells itself, less the one that tells."""
-    tasks = orjson.loads(Line(port).get("/health")[1])["process"]["tasks"]
+    with closing(Line(port)) as line:
+        tasks = orjson.loads(line.get("/health")[1])["process"]["tasks"]
     return State(process.num_fds(), process.num_threads(), tasks, process.memory_info().rss / 1e6)
 
 
