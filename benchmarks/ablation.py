@@ -24,10 +24,16 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 READERS: Final = (
     "memory.english.noun_phrases", "memory.english.doubt", "memory.english.clauses", "memory.english.changes",
     "memory.english.statements", "memory.english.claims", "memory.english.opposites", "memory.english.stems",
     "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots", "resolution.detective.tiers",
+    *(f"memory.attribution.{name}" for name in (
+        "client_names", "doubts", "envelopes", "forget_requests", "parts", "pasted", "prose", "quotations", "templates"
+    )),
+    *(f"memory.secrets.{name}" for name in ("known", "labels", "redaction", "shapes", "wording")),
 )  # fmt: skip
 FORMS: Final = "memory.english.forms"
 LEXICON: Final = "memory.english.lexicon"
@@ -40,9 +46,10 @@ TESTS: Final = (
     *(f"tests/memory/{room}" for room in ("attribution", "english", "graph", "recall", "secrets")),
     "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
-    "tests/resolution/domain",
+    "tests/resolution/test_stories.py",
 )  # fmt: skip
 NEVER: Final = re.compile("(?!)")
+SAID: Final = "gnommoweb is a worm"  # in texts that are handed over
 
 Mistakes = dict[str, Counter[str]]  # by kind: `lost` and `wrong`
 
@@ -227,7 +234,66 @@ def read_all(labelled: Labelled) -> Mistakes:
     found["lost"].update(chats.missed)
     found["wrong"].update([*chats.wrong, *chats.stale])
     _read_stories(labelled, found)
+    _read_rooms(found)
     return found
+
+
+def _read_rooms(found: Mistakes) -> None:
+    """Read what is labelled in the rooms of attribution, secrets and memories; of each text only whether it is read as
+    labelled counts."""
+    from memory.attribution.envelopes import read_sender
+    from memory.attribution.forget_requests import find_requests
+    from memory.attribution.parts import find_voices, voice_of
+    from memory.learning.reader import unwrap_message
+    from memory.memories.explicit import categorise, read_memories
+    from memory.secrets.redaction import mask_secrets
+    from memory.types import Message
+    from memory.voice import SPEAKER_ONLY, Voice
+    from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
+
+    def note(room: str, text: str, is_right: bool) -> None:
+        found["lost"][f"{room}: {text}"] += not is_right
+
+    def voice_in(text: str, says: str) -> Voice:
+        start = text.index(says)
+        return voice_of(find_voices(text), start, start + len(says))
+
+    for row in _read_rows("secrets/data/secrets.jsonl"):
+        note("secrets", row["text"], mask_secrets(row["text"]) == row.get("masked", row["text"]))
+    for row in _read_rows("attribution/data/attribution.jsonl"):
+        note("voices", row["text"], voice_in(row["text"], row["says"]) == row["voice"])
+    for text in (each.replace("{}", SAID) for each in HANDED_OVER):
+        note("handed over", text, voice_in(text, SAID) is Voice.QUOTED)
+    for text in (each.replace("{}", SAID) for each in PERHAPS_HANDED_OVER):
+        note("perhaps handed over", text, voice_in(text, SAID) in SPEAKER_ONLY)
+    for one in (*IN_A_MESSAGE, *IN_THE_SYSTEM_TEXT):
+        text = one.requests[0][-1 if one in IN_A_MESSAGE else 0][1].replace("{}", SAID)
+        note("planted", text, voice_in(text, SAID) is not Voice.SHARED)
+    for one in TAUGHT:
+        text = next(said for role, said in one.requests[-1][::-1] if "{}" in said and role != "assistant")
+        note("taught", text, voice_in(text.replace("{}", SAID), SAID) is not Voice.QUOTED)
+    for row in _read_rows("../everyday/attacks.jsonl"):
+        text = row["messages"][-1]["content"] if row.get("messages") else row.get("prompt", "")
+        if (start := text.lower().find(row["private"].lower())) >= 0:
+            voice = voice_of(find_voices(text), start, start + len(row["private"]))
+            note("attacks", text, voice is not Voice.SHARED)
+    for name in ("forget_requests", "orders"):
+        for row in _read_rows(f"attribution/data/{name}.jsonl"):
+            effects = [one.effect for one in find_requests(row["text"])]
+            note(name, row["text"], effects == ([row["effect"]] if "effect" in row else []))
+    for row in _read_rows("attribution/data/envelopes.jsonl"):
+        said, sender = unwrap_message(Message(row["role"], row["text"])), read_sender(row["text"])
+        got = (said.role, said.text.strip(), sender.person, sender.is_group)
+        note("envelopes", row["text"], got == (row["role"], row["typed"], row["person"], row["is_group"]))
+    for row in _read_rows("memories/data/explicit.jsonl"):
+        found_memories = read_memories(row["text"], in_project=row.get("in_project", False))
+        memories = [[one.text, categorise(one.text)] for one in found_memories]
+        note("memories", row["text"], memories == row["memories"])
+
+
+def _read_rows(file: str) -> list[dict[str, Any]]:
+    path = Path(__file__).parents[1] / "tests" / "memory" / file
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def _read_stories(labelled: Labelled, found: Mistakes) -> None:

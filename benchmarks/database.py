@@ -1,5 +1,6 @@
 """A Postgres of our own, in a home that is thrown away, prepared as ``make run`` prepares one."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +12,14 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
+from benchmarks.client import BenchmarkBroken
 from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
 from festinger_site.run import postgres_cluster
 
 COPIES = count(1)
+# As a replica it runs no triggers: nothing is announced, and no ring checked row by row.
+AS_REPLICA = "SET session_replication_role = replica"
 
 
 @contextmanager
@@ -47,6 +51,11 @@ def prepare(home: Path) -> None:
     )
     with psycopg.connect(address(home, homes.DATABASE), autocommit=True) as connection:
         connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
+    set_compact(address(home, homes.DATABASE))
+
+
+def set_compact(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
 
 
@@ -59,13 +68,6 @@ def fresh(home: Path) -> str:
     return address(home, name)
 
 
-def remember_nothing(database: str) -> None:
-    """Prompts are kept nowhere and searched for nowhere."""
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("UPDATE config SET value = 'off' WHERE key = 'episodes'")
-        connection.execute("UPDATE config SET value = 'off' WHERE key = 'recall_current'")
-
-
 def analyze(database: str) -> None:
     """Postgres' own statistics, which its planner goes by."""
     with psycopg.connect(database, autocommit=True) as connection:
@@ -74,3 +76,24 @@ def analyze(database: str) -> None:
 
 def address(home: Path, database: str) -> str:
     return f"postgresql://postgres@/{database}?host={quote(str(homes.database_socket(home)))}&port={homes.PORT}"
+
+
+def run_apart(home: Path, database: str, words: list[str], *, said: bytes = b"") -> bytes:
+    """Run ``python`` with these words in a process that has Django and this database; return what it prints. ``said``:
+    its standard input. Raises BenchmarkBroken."""
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
+    environment |= {"DATABASE_URL": database, "FESTINGER_LOG_LEVEL": "ERROR"}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=homes.PROJECT, env=environment, input=said, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise BenchmarkBroken(f"{' '.join(words)}: {done.stderr.decode(errors='replace')[-2_000:]}")
+    return done.stdout
+
+
+def set_up_django() -> None:
+    """Set Django up for the database of DATABASE_URL, without quotas."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
+    import django
+
+    django.setup()

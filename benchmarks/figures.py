@@ -1,6 +1,8 @@
 """What a benchmark brings home, and how it is shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median, quantiles
 from typing import Any
 
 Rows = dict[str, dict[str, float]]  # by row and column; a column's name ends in its unit
@@ -8,18 +10,18 @@ Rows = dict[str, dict[str, float]]  # by row and column; a column's name ends in
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """``aims`` stand beside the rows they are about. They are aims: nothing fails for missing one.
-    ``seen``: by row, the last block that arrived at the model server; empty for none."""
+    """``aims`` stand beside the rows they are about. They are aims: nothing fails for missing one. ``records``: what
+    the JSON has beside the table."""
 
     name: str
     title: str
     rows: Rows
     aims: dict[str, str] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
+    records: list[dict[str, Any]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         rows = {name: {column: short(value) for column, value in row.items()} for name, row in self.rows.items()}
-        return {"title": self.title, "rows": rows, "aims": self.aims, "seen": self.seen}
+        return {"title": self.title, "rows": rows, "aims": self.aims, "records": self.records}
 
     def as_table(self) -> str:
         columns = list(dict.fromkeys(column for row in self.rows.values() for column in row))
@@ -33,6 +35,11 @@ class Figures:
             aim = f"   aim: {self.aims[name]}" if name in self.aims else ""
             lines.append("".join([f"  {name:{width_of_names}}", *cells, aim]).rstrip())
         return "\n".join(lines)
+
+
+def summarise(times_ms: Sequence[float]) -> dict[str, float]:
+    p99 = quantiles(times_ms, n=100, method="inclusive")[-1]
+    return {"p50 ms": median(times_ms), "p99 ms": p99, "longest ms": max(times_ms)}
 
 
 def short(value: float) -> float:

@@ -8,7 +8,6 @@ neither at their sentences nor at their figures.
 """
 
 import argparse
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.database import set_up_django
 from memory.memories.episodes import SHORT_MAX, compose_episode
 from memory.recall.block import show_note
 from memory.search import ranking
@@ -155,10 +155,7 @@ def main() -> None:
     parser.add_argument("--published", action="store_true", help="the published encoder instead of the adapted one")
     arguments = parser.parse_args()
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
-    import django
-
-    django.setup()
+    set_up_django()
     from memory.search.vectors import builtin
     from memory.search.vectors.embedders import BUILTIN_NOISE
 

@@ -1,9 +1,5 @@
-"""A whole Festinger as ``make run`` starts it: the time of a warm start, and the memory of all its processes.
+"""A whole Festinger as ``make run`` starts it: the time of a warm start, and the memory of all its processes."""
 
-``python -m benchmarks.footprint EPISODES`` fills the database of DATABASE_URL, in a process of its own."""
-
-import http.client
-import os
 import subprocess
 import sys
 import time
@@ -11,43 +7,39 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
+from random import Random
 from statistics import median
+from typing import Final
 
 import orjson
 import psutil
 import psycopg
 
-from benchmarks import prompts
-from benchmarks.client import HOST, BenchmarkBroken
-from benchmarks.database import address
-from benchmarks.figures import Figures
-from benchmarks.learning import recollect
-from benchmarks.loop import run
+from benchmarks.client import CHAT, HOST, BenchmarkBroken, Line
+from benchmarks.database import address, set_compact
+from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
+from benchmarks.prompts import Statement, english, says
 from benchmarks.servers import MEGABYTE, model
-from benchmarks.statements import Statement, prompt
-from benchmarks.write_path import WAITING, say
+from benchmarks.speed import LONG, SIZES, earlier_texts, store_earlier
+from benchmarks.stores import WAITING
 from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
 from festinger_site.run import postgres_cluster, supervision
 from festinger_site.run.liveness_probe import health
 
-PROMPTS, PROMPTS_A_ROUND = 1_000, 50
-EPISODES_MAX = 10_000
-PATIENCE_S = 600
-POLL_S = 0.02
-IDLE_S = 20.0  # until what a process loads in the background is there
+PROMPTS_A_ROUND: Final = 100
+PATIENCE_S: Final = 600
+POLL_S: Final = 0.02
+IDLE_S: Final = 20.0  # until what a process loads in the background is there
 # The words of a command by which a process is told, the first that fits.
-KINDS = {
-    "proxy": "festinger_site.serve.serve",
-    "worker": "worker",
-    "launcher": "festinger_site.run.launch",
-}
+KINDS: Final = {"proxy": "festinger_site.serve.serve", "worker": "worker", "launcher": "festinger_site.run.launch"}
 START, ALL = "warm start", "all"
-ANSWERS, READY, TAUGHT, CPU = "answers s", "ready s", "taught s", "CPU s"
-START_AIM, MEMORY_AIM = "ready and taught <= 8 s", "after PSS MB <= 700"
+START_AIM, MEMORY_AIM = "ready s <= 3", "after PSS MB <= 700"
+
+Weights = Mapping[str, tuple[int, float]]  # by kind, how many processes there are, and the sum of their PSS in MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +49,8 @@ class Launched:
     port: int
     started: float
 
-    def processes(self) -> dict[str, list[psutil.Process]]:
-        """By their kind; those that the launcher started and what they started."""
-        found = defaultdict(list, {"postgres": postgres_cluster.processes(self.home)})
-        for process in [psutil.Process(self.process.pid), *supervision.find_orphans(self.home)]:
-            with suppress(psutil.Error):
-                words = process.cmdline()
-                found[next((kind for kind, word in KINDS.items() if word in words), "other")].append(process)
-        return dict(found)
-
-    def cpu_s(self) -> float:
-        """Processor seconds that all of them have used, and those that they have waited for."""
-        used = 0.0
-        for process in chain.from_iterable(self.processes().values()):
-            with suppress(psutil.NoSuchProcess):
-                used += sum(process.cpu_times()[:4])
-        return used
-
     def wait(self, event: Callable[[], object], what: str) -> float:
-        """Seconds from the start until then. Raises BenchmarkBroken."""
+        """Return the seconds from the start until then. Raises BenchmarkBroken."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline and self.process.poll() is None:
             if event():
@@ -83,38 +58,63 @@ class Launched:
             time.sleep(POLL_S)
         raise BenchmarkBroken(f"{what} did not come:\n{homes.log_tail(self.home, 'proxy.log')}")
 
-    def recalls(self, statement: Statement) -> bool:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=PATIENCE_S)
-        try:
-            body = recollect(f"Look at {statement.concept}.").partition(b"\r\n\r\n")[2]
-            connection.request("POST", "/recollect", body, {"Content-Type": "application/json"})
-            # As a fact, which a worker has placed: the message itself is found before.
-            line = f"\n{statement.concept}: [{statement.dimension}] {statement.parent}\n"
-            return line in orjson.loads(connection.getresponse().read())["block"]
-        finally:
-            connection.close()
+    def wait_ready(self) -> float:
+        return self.wait(lambda: health(HOST, self.port).get("ready"), "readiness")
+
+    def wait_done(self) -> None:
+        def is_done() -> bool:
+            with psycopg.connect(address(self.home, homes.DATABASE)) as connection:
+                return connection.execute(WAITING.encode()).fetchone() == (0,)
+
+        self.wait(is_done, "the end of the work")
+
+    def say(self, *texts: str) -> None:
+        line = Line(self.port)
+        for text in texts:
+            line.post(CHAT, {"model": "mock", "messages": [says("user", text)], "stream": False})
+
+    def recalls(self, fact: Statement) -> bool:
+        """True if it is a fact, which a worker has placed: the message itself is found before."""
+        content, _ = Line(self.port).post("/recollect", {"text": f"Look at {fact.concept}."})
+        return fact.is_in(orjson.loads(content)["block"])
+
+    def weigh(self) -> Weights:
+        counts: Counter[str] = Counter()
+        sizes: dict[str, float] = defaultdict(float)
+        ours = [psutil.Process(self.process.pid), *supervision.find_orphans(self.home)]
+        for family, found in {"postgres": postgres_cluster.processes(self.home), "": ours}.items():
+            for process in found:
+                with suppress(psutil.Error):
+                    words = process.cmdline()
+                    kind = family or next((kind for kind, word in KINDS.items() if word in words), "other")
+                    sizes[kind] += process.memory_full_info().pss / MEGABYTE
+                    counts[kind] += 1
+        return {kind: (counts[kind], sizes[kind]) for kind in counts}
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     """In a home of its own, as durable as a real one; ``home`` only has the log of the model server."""
-    episodes = min(plan.episodes, EPISODES_MAX)
+    texts = islice(earlier_texts(), plan.earlier)
     with scratch_instance.home() as own, model(home) as mock:
         with launched(own, mock.url) as first:
-            first.wait(lambda: is_ready(first), "readiness")
-            fill_apart(own, episodes)
-        starts = [time_start(own, mock.url, number) for number in range(plan.part(of=4))]
+            first.wait_ready()
+            set_compact(address(own, homes.DATABASE))
+            first.say("The greenhouse is warm today.")
+            store_earlier(address(own, homes.DATABASE), list(texts))
+            first.wait_done()
+        starts = [time_start(own, mock.url, number) for number in range(plan.part(5))]
         row = {name: median(start[name] for start in starts) for name in starts[0]}
         yield Figures("warm start", f"of a home that exists, {len(starts)} times", {START: row}, {START: START_AIM})
         with launched(own, mock.url) as festinger:
-            festinger.wait(lambda: is_ready(festinger), "readiness")
-            run(say(festinger.port, [prompt([Statement("mimsy", "wabe", "membership").sentence])]))
+            festinger.wait_ready()
             time.sleep(IDLE_S)
-            idle = weigh(festinger)
-            said = min(PROMPTS, plan.rounds * PROMPTS_A_ROUND)
-            run(say(festinger.port, islice(prompts.fresh(seed=5), said)))
-            festinger.wait(lambda: is_done(own), "the end of the work")
-            after = weigh(festinger)
-        title = f"of all processes with {episodes:,} messages stored, idle and after {said:,} prompts"
+            idle = festinger.weigh()
+            said = plan.rounds * PROMPTS_A_ROUND
+            random = Random(5)
+            festinger.say(*(english(random, SIZES[LONG]) for _ in range(said)))
+            festinger.wait_done()
+            after = festinger.weigh()
+        title = f"of all processes with {plan.earlier:,} messages stored, idle and after {said:,} prompts"
         yield Figures("memory", title, table(idle, after), {ALL: MEMORY_AIM})
 
 
@@ -140,64 +140,19 @@ def launched(home: Path, upstream: str) -> Iterator[Launched]:
         scratch_instance.stop_on_signals()
 
 
-def is_ready(festinger: Launched) -> bool:
-    return bool(health(HOST, festinger.port).get("ready"))
-
-
-def is_done(home: Path) -> bool:
-    with psycopg.connect(address(home, homes.DATABASE)) as connection:
-        return connection.execute(WAITING).fetchone() == (0,)
-
-
 def time_start(home: Path, upstream: str, number: int) -> dict[str, float]:
     """The statement is said when Festinger is ready, and recalled when a worker has placed it."""
-    statement = Statement(f"slithy{number}", f"tove{number}", "membership")
+    fact = Statement(f"slithy{number}", f"tove{number}", "membership")
     with launched(home, upstream) as festinger:
-        times = {
-            ANSWERS: festinger.wait(lambda: health(HOST, festinger.port), "an answer"),
-            READY: festinger.wait(lambda: is_ready(festinger), "readiness"),
-        }
-        run(say(festinger.port, [prompt([statement.sentence])]))
-        times[TAUGHT] = festinger.wait(lambda: festinger.recalls(statement), "what was taught")
-        return times | {CPU: festinger.cpu_s()}
+        ready_s = festinger.wait_ready()
+        festinger.say(fact.sentence)
+        return {"ready s": ready_s, "taught s": festinger.wait(lambda: festinger.recalls(fact), "what was taught")}
 
 
-def weigh(festinger: Launched) -> dict[str, tuple[int, float]]:
-    """By kind, how many processes there are, and the sum of their proportional set sizes in MB."""
-    counts: Counter[str] = Counter()
-    sizes: dict[str, float] = defaultdict(float)
-    for kind, found in festinger.processes().items():
-        for process in found:
-            with suppress(psutil.NoSuchProcess):
-                sizes[kind] += process.memory_full_info().pss / MEGABYTE
-                counts[kind] += 1
-    return {kind: (counts[kind], sizes[kind]) for kind in counts}
-
-
-def table(idle: Mapping[str, tuple[int, float]], after: Mapping[str, tuple[int, float]]) -> dict[str, dict[str, float]]:
-    rows = {
+def table(idle: Weights, after: Weights) -> Rows:
+    rows: Rows = {
         kind: {"processes": count, "idle PSS MB": idle.get(kind, (0, 0.0))[1], "after PSS MB": size}
         for kind, (count, size) in sorted(after.items(), key=lambda item: -item[1][1])
     }
     rows[ALL] = {column: sum(row[column] for row in rows.values()) for column in next(iter(rows.values()))}
     return rows
-
-
-def fill_apart(home: Path, episodes: int) -> None:
-    """In a process that has Django. Raises CalledProcessError."""
-    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-    environment["DATABASE_URL"] = address(home, homes.DATABASE)
-    command = [sys.executable, "-m", "benchmarks.footprint", str(episodes)]
-    subprocess.run(command, cwd=homes.PROJECT, env=environment, check=True)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
-    import django
-
-    django.setup()
-    from benchmarks.retrieval_scale import fill
-
-    fill(memories=100, episodes=int(sys.argv[1]))
-    with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
-        connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")

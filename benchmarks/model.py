@@ -1,39 +1,53 @@
-"""A mock model server: the same answer at once, whatever is asked, and its own count of what arrived.
+"""A mock model server: the same answer at once, whatever is asked, in the protocols of Ollama, OpenAI and Anthropic,
+and its own count of what arrived.
 
 A bare protocol without a framework: what it costs is in every figure, so it must be little and always the same.
-``GET /seen`` tells what came since it was last asked, so that nobody measures a path that recalls nothing, and
-``GET /last`` is the newest prompt itself.
-A prompt that asks for a stream gets ``num_predict`` lines; its model's name says how fast, as in ``paced-2ms``.
+``PUT /answer`` sets what it answers from then on. ``GET /seen`` tells what came since it was last asked, so that nobody
+measures a path that recalls nothing, and ``GET /last`` is the newest prompt itself. A prompt of Ollama's that asks
+for a stream gets ``num_predict`` lines; its model's name says how fast, as in ``paced-2ms``.
 """
 
 import asyncio
 import re
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import orjson
 import uvloop
 
 from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, HOST
 from memory.recall.block import CLOSING, OPENING
+from standin.chat_completions import ChatCompletion
+from standin.completion import GenerateLines, Lines
+from standin.messages import Message
+from standin.responses import Response
+from standin.speech import Chunk, Shape
 
-BLOCK = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
-WANTS_STREAM = b'"stream":true'  # in a text its quotes would be escaped
+MODEL: Final = "llama3.1:8b"
+BLOCK: Final = re.compile(f"{OPENING}.*?{CLOSING}", re.DOTALL)
+WANTS_STREAM: Final = b'"stream":true'  # in a text its quotes would be escaped
+PACED: Final = b'"paced-'
+END: Final = {"done": True, "done_reason": "stop", "prompt_eval_count": 500, "eval_count": 40}
+PROMPTS: Final[dict[bytes, Callable[[], Shape]]] = {
+    b"POST /api/chat ": lambda: Lines(MODEL),
+    b"POST /api/generate ": lambda: GenerateLines(MODEL),
+    b"POST /v1/chat/completions ": lambda: ChatCompletion(MODEL, includes_usage=False),
+    b"POST /v1/messages ": lambda: Message(MODEL, 0),
+    b"POST /v1/responses ": lambda: Response({"model": MODEL}),
+}
 
-ANSWER = orjson.dumps(
-    {
-        "model": "mock",
-        "created_at": "2026-01-01T00:00:00Z",
-        "message": {"role": "assistant", "content": "Understood. " * 20},
-        "done_reason": "stop",
-        "done": True,
-        "total_duration": 1_000_000,
-        "prompt_eval_count": 500,
-        "eval_count": 40,
-    }
-)
+
+def reply(content: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
+    return head.encode() + END_OF_HEAD + content
+
+
+SHOWN: Final = {"details": {"family": "llama", "parameter_size": "8.0B", "quantization_level": "Q4_K_M"}}
+SHOW_REPLY: Final = reply(orjson.dumps(SHOWN))
+OTHER_REPLY: Final = reply(b'{"version": "0.0.0", "system": ""}')
 
 
 @dataclass(slots=True)
@@ -50,16 +64,22 @@ class Seen:
         self.last_body = body
 
     def report(self) -> bytes:
-        """JSON; the counting begins anew."""
+        """Return JSON; the counting begins anew."""
         text = "\n".join(message["content"] for message in orjson.loads(self.last_body or b"{}").get("messages", []))
         block = BLOCK.search(text)
-        found = {
-            "prompts": self.prompts,
-            "recollections": self.recollections,
-            "last_block": block[0] if block else "",
-        }
+        counts = {"prompts": self.prompts, "recollections": self.recollections}
         self.prompts = self.recollections = 0
-        return orjson.dumps(found)
+        return orjson.dumps({**counts, "last_block": block[0] if block else ""})
+
+
+class Script:
+    """The current answer, ready for each protocol."""
+
+    def __init__(self) -> None:
+        self.say("Understood. " * 20)
+
+    def say(self, answer: str) -> None:
+        self.replies = {start: reply(shape().whole(Chunk(answer, end=END)).body) for start, shape in PROMPTS.items()}
 
 
 class Speech:
@@ -75,8 +95,6 @@ class Speech:
         self._loop = asyncio.get_running_loop()
         self._due_s = self._loop.time()
         self._next: asyncio.TimerHandle | None = None
-
-    def begin(self) -> None:
         self._transport.write(self.HEAD)
         self._say()
 
@@ -93,7 +111,7 @@ class Speech:
 
 
 def line(*, is_last: bool) -> bytes:
-    """A chunk of HTTP; the last one has its end with it."""
+    """Return a chunk of HTTP; the last one has its end with it."""
     said = orjson.dumps(
         {
             "model": "mock",
@@ -105,20 +123,12 @@ def line(*, is_last: bool) -> bytes:
     return b"%x\r\n%s\n\r\n%s" % (len(said) + 1, said, b"0\r\n\r\n" if is_last else b"")
 
 
-def reply(content: bytes) -> bytes:
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
-    return head.encode() + END_OF_HEAD + content
-
-
 class Model(asyncio.Protocol):
     """One connection. Bodies must come with a Content-Length."""
 
-    PROMPTS = (b"POST /api/chat ", b"POST /api/generate ", b"POST /v1/messages ")
-    CHAT_REPLY = reply(ANSWER)
-    OTHER_REPLY = reply(b'{"version": "0.0.0", "system": ""}')
-
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Seen, script: Script) -> None:
         self._seen = seen
+        self._script = script
         self._unread = b""
         self._speech: Speech | None = None
 
@@ -141,27 +151,28 @@ class Model(asyncio.Protocol):
             self._unread = self._unread[end:]
 
     def _answer(self, head: bytes, body: bytes) -> None:
+        for start, answer in self._script.replies.items():
+            if head.startswith(start):
+                self._seen.note(body)
+                if WANTS_STREAM in body and PACED in body:
+                    self._speech = Speech(self._transport, body)
+                else:
+                    self._transport.write(answer)
+                return
         if head.startswith(b"GET /seen "):
             self._transport.write(reply(self._seen.report()))
         elif head.startswith(b"GET /last "):
             self._transport.write(reply(self._seen.last_body))
-        elif not head.startswith(self.PROMPTS):
-            self._transport.write(self.OTHER_REPLY)
+        elif head.startswith(b"PUT /answer "):
+            self._script.say(body.decode())
+            self._transport.write(OTHER_REPLY)
         else:
-            self._seen.note(body)
-            self._answer_prompt(body)
-
-    def _answer_prompt(self, body: bytes) -> None:
-        if WANTS_STREAM in body:
-            self._speech = Speech(self._transport, body)
-            self._speech.begin()
-        else:
-            self._transport.write(self.CHAT_REPLY)
+            self._transport.write(SHOW_REPLY if head.startswith(b"POST /api/show ") else OTHER_REPLY)
 
 
 async def serve(port: int) -> None:
-    seen = Seen()
-    server = await asyncio.get_running_loop().create_server(lambda: Model(seen), HOST, port)
+    seen, script = Seen(), Script()
+    server = await asyncio.get_running_loop().create_server(lambda: Model(seen, script), HOST, port)
     await server.serve_forever()
 
 

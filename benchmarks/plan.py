@@ -1,41 +1,37 @@
 """How much of everything is measured."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-ROUNDS = 20
+ROUNDS = 10
 TOKENS = 1_000_000
-TURNS = 30
-CONVERSATIONS = 10_000
-LLM_TURNS, LLM_KILOBYTES = 6, 8  # less than a minute on two idle cores
+EARLIER = 10_000
 TALKS = 10
-MEMORIES, EPISODES = 100_000, 1_000_000
-LLM_EXERCISES = 40  # of each sort; all there are
+WEEKS = Path(__file__).with_name("weeks")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
-    conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
-    with a real model; ``llm_exercises``: questions, and tasks, that it is given; ``talks``: speakers with
-    long conversations that are searched; ``memories`` and ``episodes``: among how many the search is timed;
-    ``model``: NAME@URL of an Ollama's model that reads the labelled stories, too."""
+    """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``earlier``: messages that the
+    speaker has sent before; ``talks``: long conversations that are searched; ``systems``: keys of the systems that are
+    compared; ``weeks``: their folder, of which ``is_held_out`` are those that nobody looks at; ``applications``: a
+    folder of their requests; ``model``: NAME@URL of an Ollama's model that reads the labelled stories, too."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
-    turns: int = TURNS
-    conversations: int = CONVERSATIONS
-    llm_turns: int = LLM_TURNS
-    llm_kilobytes: int = LLM_KILOBYTES
-    llm_exercises: int = LLM_EXERCISES
+    earlier: int = EARLIER
     talks: int = TALKS
-    memories: int = MEMORIES
-    episodes: int = EPISODES
+    systems: Sequence[str] = ("festinger",)
+    weeks: Path = WEEKS
+    is_held_out: bool = False
+    applications: Path | None = None
     model: str = ""
 
     @property
     def edges(self) -> int:
         return self.tokens * 3 // 10
 
-    def part(self, of: int) -> int:
-        """Rounds for what takes ``of`` times as long as the rest; at least one."""
-        return max(1, self.rounds // of)
+    def part(self, count: int) -> int:
+        """Return how much of so many is measured: all, if there are ROUNDS or more; at least one."""
+        return max(1, count * min(self.rounds, ROUNDS) // ROUNDS)

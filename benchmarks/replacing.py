@@ -1,19 +1,13 @@
 """One slot, one conflict: of what is said twice the newest value comes first, and nothing else is touched.
 
 300 slots are each told one or two values, on different days, in messages and through ``POST /memory``; then a new chat
-of the same person asks for each. Six quiet weeks, in which nothing contradicts anything, should leave no marks. In the
-weeks of ``benchmarks/weeks``, what was changed should be given as it is now.
-
-``python -m benchmarks.replacing FILE`` measures it and writes all inputs that failed, by cause.
+of the same person asks for each. Six quiet weeks, in which nothing contradicts anything, should leave no marks. What
+failed is in the records of the JSON.
 """
 
 import re
-import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -21,37 +15,30 @@ from typing import Any, Final
 import orjson
 import psycopg
 
-from benchmarks import weeks
-from benchmarks.client import Connection
-from benchmarks.consolidation import share
-from benchmarks.database import prepared_home
+from benchmarks.client import HOST, Line
 from benchmarks.figures import Figures, Rows
-from benchmarks.learning import post
-from benchmarks.loop import run
-from benchmarks.plan import ROUNDS, Plan
-from benchmarks.replaced_rows import SlotRows, Touch, count_marks, list_marks
+from benchmarks.plan import Plan
+from benchmarks.replaced_rows import find_touches, list_marks
 from benchmarks.replacing_data import (
     TimedMessage,
     ToldSlot,
     bring_near,
     find,
     fold,
-    has,
     post_statements,
     read_quiet_weeks,
     read_slots,
     schedule,
-    tell_week,
 )
 from benchmarks.servers import festinger
 from benchmarks.taking_in import AGENT, take_in
-from benchmarks.weeks import Given
 
 SETTLED_S: Final = 1.0
 RECOLLECT: Final = f"/agent/{AGENT}/recollect"
 WARM_UP: Final = "Good evening, is there anything that I should know about the umbrella?"
 NEWEST, OLDER_FIRST, UNDATED = "newest first", "older first", "older undated"
 OUTDATED, NOTHING = "outdated alone", "nothing given"
+VERDICTS: Final = (NEWEST, OLDER_FIRST, UNDATED, OUTDATED, NOTHING)
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 WAYS: Final = (
     "one value",
@@ -61,88 +48,45 @@ WAYS: Final = (
 )
 ALL: Final = "all"
 ALL_POSTED: Final = "all, through POST /memory"
-TITLES: Final = {
-    "replacing": "slots told one or two values; what a new chat gets of each; slots that another one's change touched",
-    "quiet weeks": "weeks of messages in which nothing contradicts anything: what is marked all the same",
-    "changes in weeks": "requests in new chats for what was changed in the weeks before",
-}
-AIMS: Final = {
-    "replacing": "newest first % >= 97, touched = 0",
-    "quiet weeks": "disputed = 0, conflicts/100 <= 1",
-    "changes in weeks": "newest % >= 70, outdated % <= 5",
-}
+TITLE: Final = "slots told one or two values; what a new chat gets of each; slots that another one's change touched"
+AIM: Final = "newest first % >= 97, touched = 0"
+QUIET_TITLE: Final = "weeks of messages in which nothing contradicts anything: what is marked all the same"
+QUIET_AIM: Final = "disputed = 0, conflicts/100 <= 1"
 
 
-@dataclass(slots=True)
-class Failures:
-    """``by_cause``: inputs that failed, in words."""
-
-    by_cause: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    def write(self, file: Path, limit: int) -> None:
-        """Write so many, some of each cause, the commonest cause first."""
-        causes = sorted(self.by_cause.items(), key=lambda item: -len(item[1]))
-        with file.open("w", encoding="utf-8") as out:
-            for (cause, inputs), room in zip(causes, allot([len(inputs) for _, inputs in causes], limit), strict=True):
-                out.write(f"== {len(inputs)} x {cause}\n")
-                # Of all kinds of slots, which follow each other.
-                out.writelines(f"{inputs[number * len(inputs) // room]}\n\n" for number in range(room))
-
-
-def allot(sizes: Sequence[int], limit: int) -> list[int]:
-    """Give each in turn, until there is nothing left."""
-    rooms = [0] * len(sizes)
-    while sum(rooms) < min(limit, sum(sizes)):
-        for place, size in enumerate(sizes):
-            if rooms[place] < size and sum(rooms) < limit:
-                rooms[place] += 1
-    return rooms
-
-
-def measure(home: Path, plan: Plan, failures: Failures | None = None) -> Iterator[Figures]:
-    failures = failures or Failures()
-    slots = draw(read_slots(), plan)
-    yield make_figures("replacing", measure_slots(home, slots, failures))
-    yield make_figures("quiet weeks", measure_quiet(home, plan, failures))
-    yield make_figures("changes in weeks", measure_weeks(home, plan, failures))
-
-
-def make_figures(name: str, rows: Rows) -> Figures:
-    return Figures(name, TITLES[name], rows, {row: AIMS[name] for row in (ALL, ALL_POSTED) if row in rows})
-
-
-def draw(slots: Sequence[ToldSlot], plan: Plan) -> list[ToldSlot]:
-    drawn = Random(18).sample(slots, part_of(plan, len(slots)))
-    return sorted(drawn, key=lambda slot: slot.number)
-
-
-def part_of(plan: Plan, count: int) -> int:
-    return max(1, count * min(plan.rounds, ROUNDS) // ROUNDS)
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
+    slots = read_slots()
+    drawn = Random(18).sample(slots, plan.part(len(slots)))
+    yield measure_slots(home, sorted(drawn, key=lambda slot: slot.number))
+    yield measure_quiet(home, plan)
 
 
 # --- slots ---
 
 
-def measure_slots(home: Path, slots: Sequence[ToldSlot], failures: Failures) -> Rows:
+def measure_slots(home: Path, slots: Sequence[ToldSlot]) -> Figures:
     database = take_in(home, schedule(slots, time.time()))
     given = ask(home, database, [slot.asked for slot in slots])
     with psycopg.connect(database) as connection:
-        rows = SlotRows(connection, slots)
-        touches = rows.find_touches()
+        touches = find_touches(connection, slots)
     touched = {touch.slot for touch in touches}
     judged = {slot.number: judge(slot, answer["block"]) for slot, answer in zip(slots, given, strict=True)}
-    note_slots(failures, slots, given, judged, rows)
-    note_touches(failures, slots, touches)
-    table: Rows = {}
+    rows: Rows = {}
     for name, some in group(slots).items():
         found = [judged[slot.number] for slot in some]
-        row: dict[str, float] = {"slots": len(some)}
-        row |= {
-            f"{kind} %": share(found.count(kind), len(some))
-            for kind in (NEWEST, OLDER_FIRST, UNDATED, OUTDATED, NOTHING)
-        }
-        table[name] = row | {"touched": sum(slot.number in touched for slot in some)}
-    return table
+        shares = {f"{verdict} %": 100 * found.count(verdict) / len(some) for verdict in VERDICTS}
+        rows[name] = {"slots": len(some), **shares, "touched": sum(slot.number in touched for slot in some)}
+    failed = [
+        {"verdict": judged[slot.number], "said": slot.said, "asked": slot.asked, "given": answer["block"]}
+        for slot, answer in zip(slots, given, strict=True)
+        if judged[slot.number] != NEWEST
+    ]
+    said = {slot.number: slot.said for slot in slots}
+    touching = [
+        {"touched": said[each.slot], "by": None if each.by is None else said[each.by], "how": each.how}
+        for each in touches
+    ]
+    return Figures("replacing", TITLE, rows, {ALL: AIM}, failed + touching)
 
 
 def group(slots: Sequence[ToldSlot]) -> dict[str, list[ToldSlot]]:
@@ -193,128 +137,36 @@ def own_words(slot: ToldSlot) -> str:
 
 
 def ask(home: Path, database: str, questions: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what a new chat of the speaker would be given, by question."""
-
-    async def ask_all(port: int) -> list[dict[str, Any]]:
-        with closing(await Connection.open(port)) as connection:
-            return [orjson.loads(await connection.ask(post(RECOLLECT, text=text))) for text in questions]
-
-    async def warm_up(port: int) -> None:
-        with closing(await Connection.open(port)) as connection:
-            await connection.ask(post(RECOLLECT, text=WARM_UP))
-
-    # Nobody asks: a request only shows what would be given.
-    with festinger(home, "http://127.0.0.1:1", database) as proxy:
+    """Return what a new chat of the speaker would be given, by question. Nobody asks: a request only shows it."""
+    with festinger(home, f"http://{HOST}:1", database) as proxy:
+        line = Line(proxy.port)
         for _ in range(2):  # the first one loads what reads the questions
-            run(warm_up(proxy.port))
+            line.post(RECOLLECT, {"text": WARM_UP})
             time.sleep(SETTLED_S)
-        return run(ask_all(proxy.port))
-
-
-def note_slots(
-    failures: Failures,
-    slots: Sequence[ToldSlot],
-    given: Sequence[dict[str, Any]],
-    judged: dict[int, str],
-    rows: SlotRows,
-) -> None:
-    for slot, answer in zip(slots, given, strict=True):
-        if (verdict := judged[slot.number]) == NEWEST:
-            continue
-        kept = f"newest kept as {rows.describe_kept(slot.newest)}"
-        if slot.older:
-            kept = f"{name_way(slot)}, older kept as {rows.describe_kept(slot.older[-1])}; {kept}"
-        why = sorted({note["why"] for note in answer["notes"] if has(slot.newest, note["text"])})
-        reason = f"; newest {'; '.join(why)}" if why else "; newest not found" if verdict != OLDER_FIRST else ""
-        lines = [f"said: {text}" for text in slot.said]
-        lines += [f"asked: {slot.asked}", f"given: {answer['block'].strip() or '-'}"]
-        failures.by_cause[f"{verdict}: {kept}{reason}"].append("\n".join(lines))
-
-
-def note_touches(failures: Failures, slots: Sequence[ToldSlot], touches: Sequence[Touch]) -> None:
-    of_number = {slot.number: slot for slot in slots}
-    for touch in touches:
-        lines = [f"said: {text}" for text in of_number[touch.slot].said]
-        if touch.by is not None:
-            lines += [f"touched by: {text}" for text in of_number[touch.by].said]
-        failures.by_cause["another slot touched"].append("\n".join([*lines, f"how: {touch.how}"]))
+        return [orjson.loads(line.post(RECOLLECT, {"text": text})[0]) for text in questions]
 
 
 # --- weeks ---
 
 
-def measure_quiet(home: Path, plan: Plan, failures: Failures) -> Rows:
+def measure_quiet(home: Path, plan: Plan) -> Figures:
     """As messages; and once more with what is no question posted as memories, as messages alone leave few of these."""
-    read = read_quiet_weeks()
-    people = list(read)[: part_of(plan, len(read))]
-    table: Rows = {ALL: {}, ALL_POSTED: {}}
-    posted: Rows = {}
-    for person in people:
-        table[person] = take_in_quiet(home, read[person], failures, "quiet week")
-        posted[person] = take_in_quiet(home, post_statements(read[person]), failures, "quiet week, posted")
-    table[ALL] = add_up([table[person] for person in people])
-    table[ALL_POSTED] = add_up(list(posted.values()))
-    for row in table.values():
-        row["conflicts/100"] = 100 * row["conflicts"] / row["messages"]
-    return table
+    weeks = read_quiet_weeks()
+    people = list(weeks)[: plan.part(len(weeks))]
+    rows: Rows = {}
+    records: list[dict[str, Any]] = []
+    for name, told in {
+        ALL: [weeks[person] for person in people],
+        ALL_POSTED: [post_statements(weeks[person]) for person in people],
+    }.items():
+        marks = [take_in_quiet(home, days) for days in told]
+        rows[name] = {"messages": sum(len(day) for days in told for day in days)}
+        rows[name] |= {kind: sum(len(of_week[kind]) for of_week in marks) for kind in marks[0]}
+        rows[name]["conflicts/100"] = 100 * rows[name]["conflicts"] / rows[name]["messages"]
+        records += [{"told": name, **of_week} for of_week in marks]
+    return Figures("quiet weeks", QUIET_TITLE, rows, dict.fromkeys(rows, QUIET_AIM), records)
 
 
-def take_in_quiet(
-    home: Path, days: Sequence[Sequence[TimedMessage]], failures: Failures, week: str
-) -> dict[str, float]:
+def take_in_quiet(home: Path, days: Sequence[Sequence[TimedMessage]]) -> dict[str, list[str]]:
     with psycopg.connect(take_in(home, bring_near(days, time.time()))) as connection:
-        for cause, text in list_marks(connection):
-            failures.by_cause[f"{week}: {cause}"].append(text)
-        return {"messages": sum(map(len, days)), **count_marks(connection)}
-
-
-def add_up(rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {column: sum(row[column] for row in rows) for column in rows[0]}
-
-
-def measure_weeks(home: Path, plan: Plan, failures: Failures) -> Rows:
-    """Measure requests for what was changed only."""
-    table: Rows = {ALL: {}}
-    read = weeks.read_weeks()
-    everything = []
-    for week in read[: part_of(plan, len(read))]:
-        requests = [request for request in week.requests if request.outdated]
-        database = take_in(home, bring_near(tell_week(week), time.time()))
-        answers = ask(home, database, [request.text for request in requests])
-        given = [Given(request, answer["block"]) for request, answer in zip(requests, answers, strict=True)]
-        table[week.name] = count_given(given)
-        everything += given
-        note_given(failures, given)
-    table[ALL] = count_given(everything)
-    return table
-
-
-def count_given(given: Sequence[Given]) -> dict[str, float]:
-    return {
-        "requests": len(given),
-        "newest %": share(sum(each.has_all for each in given), len(given)),
-        "outdated %": share(sum(each.misleads for each in given), len(given)),
-    }
-
-
-def note_given(failures: Failures, given: Sequence[Given]) -> None:
-    for each in given:
-        if each.missing:
-            cause = "outdated alone" if each.misleads else "newest not given"
-            values = f"due: {each.missing}, outdated: {each.request.outdated}"
-            failures.by_cause[f"weeks: {cause}"].append(
-                f"asked: {each.request.text}\n{values}\ngiven: {each.text.strip() or '-'}"
-            )
-
-
-def main() -> None:
-    [file] = sys.argv[1:]
-    failures = Failures()
-    with prepared_home() as home:
-        for figures in measure(home, Plan(), failures):
-            print(f"\n{figures.as_table()}", flush=True)
-    failures.write(Path(file), limit=60)
-
-
-if __name__ == "__main__":
-    main()
+        return list_marks(connection)

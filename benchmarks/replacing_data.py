@@ -15,8 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-from benchmarks.weeks import Week
-
 SLOTS: Final = Path(__file__).with_name("replacing.txt")
 QUIET: Final = Path(__file__).with_name("quiet_weeks.txt")
 POSTED: Final = 3  # every so many slots through POST /memory
@@ -183,16 +181,6 @@ def read_quiet_weeks() -> dict[str, list[list[TimedMessage]]]:
 def post_statements(days: Sequence[Sequence[TimedMessage]]) -> list[list[TimedMessage]]:
     """Leave questions out: nobody has them remembered."""
     return [[told._replace(is_posted=True) for told in day if "?" not in told.text] for day in days]
-
-
-def tell_week(week: Week) -> list[list[TimedMessage]]:
-    """Return the same of a week of ``benchmarks/weeks``, with the model's answers."""
-    told = [
-        TimedMessage(message.text, chat.at.timestamp() + place * MINUTE_S, f"{week.name} {number}", message.role, place)
-        for number, chat in enumerate(week.chats)
-        for place, message in enumerate(chat.messages)
-    ]
-    return group_days(sorted(told, key=lambda each: each.at))
 
 
 def group_days(told: Sequence[TimedMessage]) -> list[list[TimedMessage]]:

@@ -4,18 +4,17 @@ Of each kind it prints the process's open files, threads, tasks and memory, befo
 
 import argparse
 import asyncio
-import http.client
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import orjson
 import psutil
 
 from benchmarks import servers
-from benchmarks.client import HOST
+from benchmarks.client import Line
 from benchmarks.database import fresh, prepared_home
 from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, Misuse, drive
 from festinger_site.dev.scratch_instance import Interrupted, standin, stop_on_signals
@@ -50,10 +49,8 @@ class State:
 
 def state_of(process: psutil.Process, port: int) -> State:
     """Its tasks are those it tells itself, less the one that tells."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=SETTLE_S)
-    connection.request("GET", "/health")
-    tasks = orjson.loads(connection.getresponse().read())["process"]["tasks"]
-    connection.close()
+    with closing(Line(port)) as line:
+        tasks = orjson.loads(line.get("/health")[1])["process"]["tasks"]
     return State(process.num_fds(), process.num_threads(), tasks, process.memory_info().rss / 1e6)
 
 

@@ -5,7 +5,6 @@ The form of the files is told in tests/resolution/data/stories.txt; no rule was 
 """
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Final, NamedTuple
 
 import httpx
 
+from benchmarks.database import set_up_django
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from festinger_site import home as homes
@@ -100,10 +100,7 @@ def _replace_facts(lines: Sequence[StoryLine]) -> Iterator[StoryLine]:
 
 def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of active memories that the embedder that comes built in takes for alike."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
-    import django
-
-    django.setup()
+    set_up_django()
     from memory.search.vectors import builtin
     from memory.search.vectors.embedders import BUILTIN_NOISE
 

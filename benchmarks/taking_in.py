@@ -6,10 +6,8 @@
 
 import hashlib
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +15,10 @@ from typing import Any, Final
 import orjson
 import psycopg
 
-from benchmarks.client import HOST, BenchmarkBroken
-from benchmarks.database import fresh
-from benchmarks.peers.stores import STYLE_BY_DEFAULT
+from benchmarks.client import HOST
+from benchmarks.database import fresh, run_apart, set_up_django
 from benchmarks.replacing_data import TimedMessage
-from festinger_site import home as homes
-from festinger_site.dev import scratch_instance
+from benchmarks.stores import STYLE_BY_DEFAULT
 from memory.attribution.client_names import name_unregistered
 
 AGENT: Final = "bench"  # as it names itself
@@ -36,17 +32,7 @@ def take_in(home: Path, days: Sequence[Sequence[TimedMessage]]) -> str:
     database = fresh(home)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(STYLE_BY_DEFAULT.encode())
-    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.taking_in"],
-        cwd=homes.PROJECT,
-        env=environment | {"DATABASE_URL": database, "FESTINGER_LOG_LEVEL": "ERROR"},
-        input=json.dumps(days).encode(),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        raise BenchmarkBroken(f"taking in: {done.stderr.decode(errors='replace')[-2_000:]}")
+    run_apart(home, database, ["-m", "benchmarks.taking_in"], said=json.dumps(days).encode())
     return database
 
 
@@ -55,17 +41,13 @@ def digest_conversation(name: str) -> bytes:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
-    import django
-
-    django.setup()
+    set_up_django()
     days = [[TimedMessage(*told) for told in day] for day in json.load(sys.stdin)]
-    answers = {(told.conversation, told.place): told.text for day in days for told in day if told.role == "assistant"}
     for day in days:
         for start in range(0, len(day), TOGETHER):
             some = day[start : start + TOGETHER]
             post([told for told in some if told.is_posted])
-            say([told for told in some if not told.is_posted], answers)
+            say([told for told in some if not told.is_posted])
             work()
         end_day()
 
@@ -81,24 +63,20 @@ def post(some: Sequence[TimedMessage]) -> None:
         remember([compose(told.text, "", scope(), Channel.GUTASK, at, source=Memory.Source.WRITTEN)], is_metered=True)
 
 
-def say(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> None:
+def say(some: Sequence[TimedMessage]) -> None:
     """Write them as the proxy does."""
     from django.db import connection
 
     from memory.learning.message_table import INSERT
+    from memory.learning.messages import NewMessage
 
-    rows = [heard.to_row() for heard in listen(some, answers)]
+    rows = [NewMessage(key_of(told), SPEAKER, scope(), "user", told.text, told.at, "").to_row() for told in some]
     with connection.cursor() as cursor:
         cursor.execute(INSERT, [orjson.dumps(rows).decode()])
 
 
-def listen(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> Iterator[Any]:
-    from memory.learning.messages import NewMessage
-
-    for told in some:
-        key = digest_conversation(told.conversation) + digest_conversation(f"{told.place} {told.text}")
-        before = answers.get((told.conversation, told.place - 1), "")
-        yield NewMessage(key, SPEAKER, scope(), told.role, told.text, told.at, before)
+def key_of(told: TimedMessage) -> bytes:
+    return digest_conversation(told.conversation) + digest_conversation(f"{told.place} {told.text}")
 
 
 def scope() -> Any:

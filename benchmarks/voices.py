@@ -7,7 +7,6 @@ word) and ``helper`` (a prompt that a program sends for itself). Nothing is stor
 
 import argparse
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
+
+from benchmarks.database import set_up_django
 
 SHOWN: Final = 120  # characters of what is taken for a person's
 # All that a process knows of words before anybody has taught it anything.
@@ -36,10 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.voices", description=__doc__)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
-    import django
-
-    django.setup()
+    set_up_django()
     totals = Findings()
     for file in sorted(arguments.folder.glob("*.jsonl")):
         found = asyncio.run(replay([orjson.loads(line) for line in file.read_bytes().splitlines()]))

@@ -26,8 +26,7 @@ import psycopg
 
 from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.database import fresh, prepared_home
-from benchmarks.servers import model, running
-from benchmarks.write_path import program
+from benchmarks.servers import model, program, running
 from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
 from festinger_site.run import programs

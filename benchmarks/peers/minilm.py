@@ -1,8 +1,7 @@
-"""all-MiniLM-L6-v2, which Ollama serves as ``all-minilm``, for rivals whose own embedding model is not to be had;
-run with the Python that has them.
+"""all-MiniLM-L6-v2, which Ollama serves as ``all-minilm``, for a rival whose own embedding model is not to be had; run
+with the Python that has it.
 
-``python minilm.py embed PORT`` serves Ollama's ``/api/embed``, and no other model: what asks one to chat is told 404.
-``python minilm.py orma PORT UPSTREAM`` is ``orma proxy`` with this embedder.
+``python minilm.py PORT`` serves Ollama's ``/api/embed``, and no other model: what asks one to chat is told 404.
 """
 
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from aiohttp import web
 from tokenizers import Tokenizer
 
 HOST = "127.0.0.1"
@@ -27,10 +27,6 @@ def folder(package: str) -> Path:
 
 
 class MiniLM:
-    """An embedder with the interface of Orma's."""
-
-    dim = DIMENSIONS
-
     def __init__(self) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
@@ -53,8 +49,6 @@ class MiniLM:
 
 
 def serve_embeddings(port: int) -> None:
-    from aiohttp import web
-
     model = MiniLM()
 
     async def embed(request: web.Request) -> web.Response:
@@ -66,18 +60,5 @@ def serve_embeddings(port: int) -> None:
     web.run_app(app, host=HOST, port=port, print=None)
 
 
-def serve_orma(port: int, upstream: str) -> None:
-    import uvicorn
-    from orma.memory import Memory
-    from orma.serve.proxy import create_app
-
-    memory = Memory(embedder=MiniLM())
-    uvicorn.run(create_app(memory, upstream, sleep_poll_seconds=None), host=HOST, port=port, log_level="warning")
-
-
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["embed", port]:
-            serve_embeddings(int(port))
-        case ["orma", port, upstream]:
-            serve_orma(int(port), upstream)
+    serve_embeddings(int(sys.argv[1]))

@@ -38,7 +38,7 @@ _NEVER: Final = r"(?:do not|don't|dont|do n't)"
 
 _THIS_MESSAGE: Final = r"this(?: message| one)?"
 _THIS_CONVERSATION: Final = r"this (?:whole |entire )?(?:chat|conversation)"
-_SECRET: Final = r"(?:off the record|(?:just |strictly |only )?between us|confidential)"
+_SECRET: Final = r"(?:off the record|(?:just |strictly |only )?between us)"
 
 _FORGET: Final = rf"(?:forget|stop remembering|{_NEVER} remember)"
 _DELETE: Final = r"(?:delete|erase|remove)"
@@ -60,21 +60,23 @@ _OWN_ADJECTIVES: Final = split_words(
 _CONDITIONS: Final = split_words("if when whenever unless while until once after before where since because whether")
 # Subjects with which a clause begins, but for names.
 _SUBJECTS: Final = load_words("clause_subjects")
-_SPEECH: Final = load_words("verbs_of_speech")
 
 _NEVER_STORE: Final = rf"{_NEVER} (?:remember|store|save)"
 _STARTS: Final = rf"{_LEADS}{_PLEASE}?{_POLITELY}?{_PLEASE}?"
 _CLAUSE_END: Final = r"(?:\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*)"
 _FORM: Final = rf"(?:^|(?P<mark>{_CLAUSE_END}))(?P<form>{_STARTS}(?:%s){_TAIL}*?)(?=[\s.!?\u2026]*(?:{_CLAUSE_END}|$))"
 _MESSAGE: Final = re.compile(
-    _FORM % rf"{_NEVER_STORE} {_THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}"
+    _FORM
+    % (
+        rf"{_NEVER_STORE} {_THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}"
+        r"|this(?: message)? is confidential"
+    )
 )
-_BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{_TAIL}*")
 _CONVERSATION: Final = re.compile(
     _FORM
     % (
         rf"{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{_THIS_CONVERSATION})"
-        rf"|{_THIS_CONVERSATION} is {_SECRET}"
+        rf"|{_THIS_CONVERSATION} is (?:{_SECRET}|confidential)"
     )
 )
 _TAILS: Final = re.compile(rf"[\s,]+{_TAIL}*$")
@@ -87,7 +89,6 @@ _ABOUT: Final = re.compile(
 _POLITE: Final = re.compile(rf"{_LEADS}{_PLEASE}?{_POLITELY}")
 _OUTER: Final = re.compile(rf"^[\s*_~{_EMOJI}]+|[\s.!?\u2026*_~;:,){_EMOJI}-]+$")
 _SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
-_OWN_LEAD: Final = re.compile(rf"{_LEADS}{_PLEASE}?")
 # Where a thing is that is to be deleted; and a second order.
 _PLACES: Final = re.compile(
     " (?:from|in|into|on|onto|at|inside|within|under|out|off|if|when|where|then|before|after|so|but|to) "
@@ -101,7 +102,6 @@ _FICTION: Final = re.compile(
     r"\b(?:story|stories|tale|poem|song|lyrics|joke|jokes|scene|dialog|dialogue|script|screenplay|play|novel|chapter"
     r"|sketch|limerick|haiku|fairy ?tale|fanfic|character|villain|hero))\b"
 )
-_REPORTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_SPEECH))})\b[^,;:]{{0,30}}$")
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
 
@@ -225,18 +225,15 @@ def _read_sentence(sentence: str, is_word: IsWord, *, is_question: bool) -> Forg
 
 
 def _has_form(sentence: str, form: re.Pattern[str], *, is_question: bool) -> bool:
-    """True if the sentence, or a clause of it, has a form, and no condition, label or verb of speech before it."""
+    """True if the sentence, or a clause of it, has a form, and no condition or label before it."""
     for found in form.finditer(sentence):
-        asked, before = found["form"], sentence[: found.start()].strip()
+        asked, before = found["form"], sentence[: found.start()].split()
         says_not = re.search(_NEVER_STORE, asked) is not None or " is " in asked
-        is_asking = is_question and found.end() == len(sentence) and says_not and _POLITE.match(asked) is None
-        if is_asking or _BARE_CONFIDENTIAL.fullmatch(asked):  # "Don't save this?" asks
-            continue
-        if not before or _OWN_LEAD.fullmatch(f"{before} "):
+        if is_question and found.end() == len(sentence) and says_not and _POLITE.match(asked) is None:
+            continue  # "Don't save this?" asks
+        if not before or before[0] in ("i", "we"):
             return True
-        first, is_labelled = before.split()[0], (found["mark"] or "").strip() == ":"
-        is_own = first in ("i", "we") or not (is_labelled or _REPORTED.search(before))
-        if is_own and first not in _CONDITIONS:
+        if before[0] not in _CONDITIONS and (found["mark"] or "").strip() != ":":
             return True
     return False
 

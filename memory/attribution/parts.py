@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from memory.attribution.doubts import find_doubts
-from memory.attribution.pasted import TEXTS, find_pasted
+from memory.attribution.pasted import find_pasted
 from memory.attribution.quotations import find_quotations
 from memory.attribution.templates import digest_words, find_completion
 from memory.english.sentences import find_code
@@ -21,11 +21,7 @@ SHORT_MAX: Final = 600  # characters of own words: longer messages may hold anyt
 _MARKS: Final = "\"'“„«「"
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
 AT_ONCE_MAX: Final = 6_000  # characters
-ASKING_MAX: Final = 600  # characters at the end of an answer
-_REQUESTS_PASTE: Final = re.compile(
-    r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
-    rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
-)
+ANNOUNCING_MAX: Final = 600  # characters at the end of a message
 _ANNOUNCES_PASTE: Final = re.compile(
     r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
     r".*\b(?:next|then|after|now|soon|ready)\b"
@@ -100,26 +96,10 @@ def digest_paragraph(text: str, at: int) -> str:
     return digest_words(folded[start : blank.start() if blank else len(folded)]).hex()
 
 
-def requests_paste(answer: str) -> bool:
-    """True if the model asks for a text to be sent: that text may be anybody's."""
-    return _occurs(_REQUESTS_PASTE, answer[-ASKING_MAX:])
-
-
-def announces_paste(said: str) -> bool:
-    """True if the speaker will send a text next."""
-    return _occurs(_ANNOUNCES_PASTE, said[-ASKING_MAX:])
-
-
 @lru_cache(maxsize=4_000)  # clients send a conversation again with each turn
-def _occurs(pattern: re.Pattern[str], text: str) -> bool:
-    return pattern.search(text.casefold()) is not None
-
-
-def is_forwarding_request(text: str) -> bool:
-    """True if the message ends where somebody else's words are to follow: `Here is the page:`."""
-    end = text.rstrip()
-    spans = find_voices(f"{end}\n\nx") if end.endswith(":") else ()
-    return bool(spans) and spans[-1].voice is Voice.QUOTED and spans[-1].end > len(end)
+def announces_paste(said: str) -> bool:
+    """True if the speaker will send a text next, which may be anybody's."""
+    return _ANNOUNCES_PASTE.search(said[-ANNOUNCING_MAX:].casefold()) is not None
 
 
 def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]:

@@ -16,7 +16,6 @@ PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
 LABEL_WORDS_MAX: Final = 5  # of a label with text after it on its line: more are a sentence
 BARE_WORDS_MAX: Final = 6  # of a request without an object
 LINE_MAX: Final = 400  # characters of a sentence that are looked at
-GREETING_MAX: Final = 80  # characters
 
 TEXTS: Final = read_pattern("text_kinds")
 _LABELS: Final = read_pattern("text_labels")
@@ -34,7 +33,6 @@ _THIS: Final = (
     r"|today|true|correct|right)\b))"
 )
 _POINTS: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW}|{_THIS})(?!\w)")
-_NAMES_TEXT: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW})(?!\w)")
 _POINTS_BACK: Final = re.compile(
     rf"\b(?:the above(?! \d)|preceding {TEXTS}|{TEXTS} above|above {TEXTS})\b|^(?:tl;?dr\b|\^+)"
 )
@@ -87,20 +85,17 @@ _MARKS: Final = tuple(
     )
 )
 _RULE: Final = re.compile(r"[ \t]*([-=_*~#$+^<>.])\1{2,}[ \t]*\Z")
-_GREETING: Final = re.compile(rf"[ \t]*{read_pattern('greetings')}(?: [\w.'-]+){{0,5}}[,!]?[ \t]*\Z", re.IGNORECASE)
 _LABEL: Final = re.compile(
     r"(?P<mark>[ \t*_>+#-]*(?:\d{1,2}[.)][ \t]+)?)"
     r"(?:(?P<label>[^\s:*_][^:\n]{0,90}?)[*_]*(?::|[ \t][—–-](?=[ \t]))|<(?P<nick>[\w@+-]+)>)"
     r"[*_]*(?:[ \t]+(?=\S)|[ \t]*\Z)"
 )
-_SPEAKER: Final = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2}:")
 # What an agent writes before a tool's answer.
 _TOOL_LABEL: Final = re.compile(
     r"(?:tool |command |function )?(?:observation|results?|outputs?)"
     r"(?: of (?:the )?(?:tool|command|function)\b.*| ?[\[(].*)?\Z"
 )
 _NAMES_SOURCE: Final = re.compile(rf"\b(?:{_LABELS}|{TEXTS})(?!\w)")
-_RECORD: Final = re.compile(r"\b(?:summar\w+|conversation|chat|history|memories|retrieved|search)\b")
 _FENCE_NEXT: Final = re.compile(r"\s*(?:```|~~~)")
 _BLOCKS: Final = re.compile(
     r"/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|'{3}.*(?:'{3}|\Z)|\"{3}.*(?:\"{3}|\Z)|!\[[^\]\n]*\]", re.DOTALL
@@ -140,7 +135,7 @@ def find_pasted(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iter
     yield from _find_blocks(text)
     is_skipped, is_code = Within([*quoted, *code]), Within(code)
     lines = [line for line in _iter_lines(text) if not is_skipped(line[0])]
-    is_asked, printed, speakers = False, 0, list[int]()
+    is_asked, printed = False, 0
     for place, (start, end) in enumerate(lines):
         if start < printed:
             continue
@@ -149,12 +144,8 @@ def find_pasted(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iter
             yield from marked
             printed = marked[0].end if marked[0].reason in (TERMINAL, TIMED) else 0
             continue
-        if place and not is_last and len(line) <= GREETING_MAX and _GREETING.match(line):
-            yield VoicedSpan(start, len(text), Voice.QUOTED, "a letter")
-            continue
         if not _is_plain(line) and (label := _LABEL.match(line)):
             yield from _find_labelled(text, start, end, label)
-            speakers += [start] if _SPEAKER.match(line) and _OWN.isdisjoint(label["label"].lower().split()) else []
         is_asked = line.rstrip().endswith("?")
         # Code that is marked as such, after a line, is what the line speaks of.
         is_before_code = not is_last and is_code(_find_next(text, end))
@@ -166,8 +157,6 @@ def find_pasted(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iter
             is_asked = is_asked or voice is not None
         if not is_last and _is_title(line, text[slice(*lines[place + 1])]):
             yield VoicedSpan(end, len(text), Voice.UNSURE, "under a title")
-    if len(speakers) > 1:
-        yield VoicedSpan(speakers[0], len(text), Voice.UNSURE, "a chat")
     if lines:
         yield from _find_before(text, *lines[-1])
 
@@ -225,7 +214,7 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
     elif words and not _FENCE_NEXT.match(text, end):
         is_mine = words[0] in ("i", "we", "for") or _MINE.search(label)
         # People list their own points so, too.
-        is_listed = _BULLET.match(text, _find_next(text, end)) is not None and not _RECORD.search(label)
+        is_listed = _BULLET.match(text, _find_next(text, end)) is not None
         if names_source and not (is_mine or is_listed):
             yield VoicedSpan(begins, len(text), Voice.QUOTED, "under the label of a text")
         elif names_source or not is_own or words == ["note"]:
@@ -237,7 +226,7 @@ def _find_voice_behind(clause: _Clause, *, breaks: bool) -> Voice | None:
     small, asks = clause.small, clause.is_request
     has_colon, has_arrow = small.endswith(":") and not small.endswith('":'), small.endswith(">")
     is_set_off, points = has_colon or breaks, _POINTS.search(small) is not None
-    shows_text = points and (small.endswith("?") or _NAMES_TEXT.search(small) is not None)
+    shows_text = points and small.endswith("?")
     is_bare = asks and is_set_off and len(small.split()) <= BARE_WORDS_MAX
     is_for_text = has_colon or _REQUEST.match(small) is not None
     is_shown = breaks and (shows_text or (asks and points and is_for_text))
@@ -275,7 +264,7 @@ def _is_title(line: str, following: str) -> bool:
     """True if the line ends no sentence although the next begins another."""
     bare = line.strip()
     is_wrapped = following.lstrip()[:1].islower() and len(line) >= _WRAPPED_MIN
-    if bare[-1] in _LINE_ENDS or is_wrapped or _BULLET.match(line) or _GREETING.match(line):
+    if bare[-1] in _LINE_ENDS or is_wrapped or _BULLET.match(line):
         return False
     return _SPEAKS.isdisjoint(_WORD.findall(bare.lower().replace("’", "'")))
 

@@ -23,8 +23,6 @@ WORDS_MIN: Final = 2
 _FOLD: Final = str.maketrans({"’": "'", "İ": "I"})
 # As a field of a form it would be taken for data: `Remember: I use tabs`.
 _LABEL: Final = re.compile(r"^([ \t]*(?:(?:[-*+•]|\d+[.)]) )?(?:please )?(?:remember|note))(:)", re.I | re.M)
-# In back-ticks and addresses, dots end no sentence.
-_OPAQUE: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
 _REMEMBER: Final = re.compile(read_pattern("remember"))
 _CHANGE: Final = re.compile(
     rf"{read_pattern('changes')}|\b(?:actually|{read_pattern('from_now_on')})\b|\A\W*{read_pattern('corrections')}\b"
@@ -91,8 +89,7 @@ def iter_sentences(text: str, quoted: Sequence[int] = ()) -> Iterator[tuple[int,
     for start, end in zip(quoted[::2], quoted[1::2], strict=True):
         if any(map(str.isspace, text[start:end].strip())):  # a name alone in quotation marks is not a quotation
             own = own[:start] + "\n".join(MASK * len(line) for line in own[start:end].split("\n")) + own[end:]
-    hidden = _LABEL.sub(r"\1 ", _OPAQUE.sub(lambda part: "x" * len(part[0]), own))
-    prose = mask_all_but_prose(hidden)
+    prose = mask_all_but_prose(_LABEL.sub(r"\1 ", own))
     output = OutputFinder(text)
     for start, end in iter_passages(prose):
         if output.is_output(start, end):

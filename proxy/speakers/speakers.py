@@ -13,7 +13,7 @@ from memory.attribution.envelopes import (
     read_sender,
     remove_client_parts,
 )
-from memory.attribution.parts import announces_paste, is_forwarding_request, requests_paste
+from memory.attribution.parts import announces_paste
 from memory.attribution.pasted import is_text_task
 from memory.types import Message
 from memory.voice import Voice, weaker_of
@@ -120,15 +120,10 @@ class _Speakers:
     def _after(self, index: int) -> Voice:
         """Return the voice of a message by the one before it."""
         before = self._parts[index - 1] if index else None
-        if before is None:
+        if before is None or before.role != "assistant":
             return Voice.SHARED
-        if before.role == "user":
-            return Voice.QUOTED if is_forwarding_request(before.text) else Voice.SHARED
         earlier = self._parts[index - 2].text if index > 1 else ""
-        is_text = before.role == "assistant" and (
-            requests_paste(before.text) or announces_paste(earlier) or asks_for_made_up(earlier)
-        )
-        return Voice.UNSURE if is_text else Voice.SHARED
+        return Voice.UNSURE if announces_paste(earlier) or asks_for_made_up(earlier) else Voice.SHARED
 
     def _is_written(self, index: int) -> bool:
         """True if a model has just written this text elsewhere, and a program passes it on as a user's message."""

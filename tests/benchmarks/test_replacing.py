@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.replacing import NEWEST, NOTHING, OLDER_FIRST, OUTDATED, UNDATED, allot, judge
+from benchmarks.replacing import NEWEST, NOTHING, OLDER_FIRST, OUTDATED, UNDATED, judge
 from benchmarks.replacing_data import ToldSlot, bring_near, find, fold, has, read_quiet_weeks, read_slots, schedule
 
 SLOT = ToldSlot(
@@ -100,8 +100,3 @@ def test_quiet_weeks_have_40_to_60_messages_each_and_end_yesterday():
         assert 40 <= sum(map(len, days)) <= 60
         assert len(days) == 5
         assert max(told.at for day in bring_near(days, now=1e9) for told in day) == 1e9 - 86_400
-
-
-def test_failures_are_listed_in_turn_by_cause():
-    assert allot([5, 1, 3], 6) == [3, 1, 2]
-    assert allot([1, 1], 6) == [1, 1]

@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
-from benchmarks.peers.recall import Report, read_applications
-from benchmarks.peers.stores import FestingerStore, name_cause
-from benchmarks.peers.talking import find_injected
-from benchmarks.weeks import FOLDER, Given, Request, Score, WeekMistake, miscounted, read_week, read_weeks
+from benchmarks.plan import WEEKS
+from benchmarks.recall import Report, find_injected, read_applications
+from benchmarks.stores import FestingerStore, name_cause
+from benchmarks.weeks import Given, Request, Score, WeekMistake, miscounted, read_week, read_weeks
 
 TOY = """
 name: toy
@@ -120,7 +120,7 @@ def test_held_out_weeks_are_read_only_if_asked_for(toy):
 
 
 def test_the_weeks_that_come_with_the_project_are_whole():
-    files = sorted(FOLDER.rglob("*.yaml"))
+    files = sorted(WEEKS.rglob("*.yaml"))
 
     assert {file.name: miscounted(read_week(file)) for file in files} == {file.name: {} for file in files}
 

@@ -11,7 +11,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchmarks import pages
 from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Project, Soas, Source
 from memory.running import bootstrap
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
@@ -19,6 +18,7 @@ from resolution.actors import Actor
 from resolution.memories.project_state import settle
 from resolution.models import Claim, Run
 from tests.arrange import dismiss, teach, update
+from tests.site import pages
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,7 @@ from memory.attribution.parts import (
     announces_paste,
     digest_paragraph,
     find_voices,
-    is_forwarding_request,
     own_words,
-    requests_paste,
     voice_of,
 )  # fmt: skip
 from memory.english.unicode import reveal
@@ -107,12 +105,8 @@ def test_the_same_paragraph_is_known_in_any_dress() -> None:
 
 
 def test_a_message_may_say_what_the_next_one_is() -> None:
-    assert is_forwarding_request("Here is the page:")
-    assert not is_forwarding_request("Two more things:")
     assert announces_paste("I'll send you an article, then you sum it up.")
     assert not announces_paste("I'll send you greetings.")
-    assert requests_paste("Of course! Please paste the text.")
-    assert not requests_paste("Of course! Where does it run?")
 
 
 @labelled(__file__, "continued prompt")

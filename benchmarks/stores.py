@@ -1,13 +1,10 @@
 """A system with an empty store of its own, which is talked to and then asked."""
 
-import sqlite3
-import subprocess
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,16 +13,11 @@ from typing import Any, ClassVar, Final
 import orjson
 import psycopg
 
-from benchmarks.client import HOST, BenchmarkBroken
-from benchmarks.database import analyze, fresh
+from benchmarks.client import CHAT, BenchmarkBroken, Line
+from benchmarks.database import AS_REPLICA, analyze, fresh, run_apart
 from benchmarks.peers import installed
-from benchmarks.peers.talking import CHAT, COMPLETIONS, Line
-from benchmarks.servers import Server, festinger
+from benchmarks.servers import Server, festinger, worker
 from benchmarks.weeks import Given, holds
-from benchmarks.write_path import program
-from festinger_site import home as homes
-from festinger_site.dev import scratch_instance
-from festinger_site.run import programs
 from memory.settings.registry import defaults
 
 PATIENCE_S: Final = 120
@@ -70,7 +62,6 @@ class Store(ABC):
     """``headers`` come with each request that asks: it should teach nothing."""
 
     name: ClassVar[str]
-    path: ClassVar[str] = CHAT
     headers: ClassVar[dict[str, str]] = {}
 
     def __init__(self, home: Path, mock: Server) -> None:
@@ -113,8 +104,7 @@ class FestingerStore(Store):
     def talking(self) -> Iterator[Server]:
         with ExitStack() as stack:
             proxy = stack.enter_context(festinger(self.home, self.mock.url, self.database, **UNHURRIED))
-            commands = {each.name: each.command for each in programs.own_programs(HOST, proxy.port)}
-            stack.enter_context(program(self.home, "worker", commands["worker"], self.database))
+            stack.enter_context(worker(self.home, self.database))
             yield proxy
             self.settle()
 
@@ -137,14 +127,14 @@ class FestingerStore(Store):
     def finish(self, told: Sequence[Told]) -> None:
         if told:
             self.set_dates(told)
-        self._manage("consolidate")
+        run_apart(self.home, self.database, ["manage.py", "consolidate"])
         analyze(self.database)
 
     def set_dates(self, told: Sequence[Told]) -> None:
         """Move each time back as far as the chat that it was in."""
         ends = [*(chat.started for chat in told[1:]), time.time() + PATIENCE_S]
         with self.connect() as connection, connection.transaction():
-            connection.execute("SET LOCAL session_replication_role = replica")  # nothing is announced
+            connection.execute(AS_REPLICA.encode())
             connection.execute("CREATE TEMP TABLE back (since float8, until float8, s float8) ON COMMIT DROP")
             with connection.cursor() as cursor:
                 rows = [(chat.started, until, chat.back_s) for chat, until in zip(told, ends, strict=True)]
@@ -155,25 +145,12 @@ class FestingerStore(Store):
                     f' WHERE "{column}" >= to_timestamp(since) AND "{column}" < to_timestamp(until)'.encode()
                 )
 
-    def _manage(self, command: str) -> None:
-        """Raises BenchmarkBroken."""
-        environment = scratch_instance.environment(self.home, port=1, ollama="http://127.0.0.1:1")
-        done = subprocess.run(
-            [sys.executable, "manage.py", command],
-            cwd=homes.PROJECT,
-            env=environment | {"DATABASE_URL": self.database},
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
-            raise BenchmarkBroken(f"{command}: {done.stderr.decode(errors='replace')[-2_000:]}")
-
     @contextmanager
     def asking(self) -> Iterator[Server]:
         """Run the proxy without a worker: nothing is learned of what is asked."""
         with festinger(self.home, self.mock.url, self.database, **UNHURRIED) as proxy:
             for _ in range(2):  # the first one loads what reads the questions
-                Line(proxy.port).post(self.path, {"model": "mock", "messages": [WARM_UP]}, self.headers)
+                Line(proxy.port).post(CHAT, {"model": "mock", "messages": [WARM_UP]}, self.headers)
                 time.sleep(SETTLED_S)
             yield proxy
 
@@ -244,37 +221,8 @@ class EngramMiniLMStore(EngramStore):
     has_vectors = True
 
 
-class OrmaStore(Store):
-    """Keeps also what it is asked: a later request may be given an earlier one."""
-
-    name = "Orma, MiniLM"
-    path = COMPLETIONS
-
-    def __init__(self, home: Path, mock: Server) -> None:
-        super().__init__(home, mock)
-        self.folder = home / f"orma-{next(NUMBERS)}"
-        self.folder.mkdir()
-
-    def talking(self) -> AbstractContextManager[Server]:
-        return installed.orma(self.home, self.mock, self.folder)
-
-    def settle(self) -> None: ...
-
-    def finish(self, told: Sequence[Told]) -> None:
-        with closing(sqlite3.connect(self.folder / "memory.db", isolation_level=None)) as connection:
-            for text, at in (each for chat in told for each in chat.dates):
-                connection.execute("UPDATE episodes SET created_at = ? WHERE text = ?", (at, text))
-            connection.execute(
-                "UPDATE sentences SET created_at = (SELECT created_at FROM episodes WHERE id = episode_id)"
-            )
-
-    def asking(self) -> AbstractContextManager[Server]:
-        return self.talking()
-
-
 STORES: Final[dict[str, type[Store]]] = {
     "festinger": FestingerStore,
     "engram": EngramStore,
     "engram-minilm": EngramMiniLMStore,
-    "orma": OrmaStore,
 }

@@ -4,7 +4,7 @@ and requests that need nothing in a store of what applications send."""
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +12,20 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.figures import Figures
-from benchmarks.peers import installed
-from benchmarks.peers.stores import STORES, Store, Told
-from benchmarks.peers.talking import Line, find_injected
-from benchmarks.peers.upstream import MODEL
-from benchmarks.weeks import NOTHING, Chat, Given, Request, Score, Week, rows_of
+from benchmarks.client import CHAT, BenchmarkBroken, Line
+from benchmarks.figures import Figures, Rows
+from benchmarks.model import MODEL
+from benchmarks.plan import Plan
+from benchmarks.servers import model
+from benchmarks.stores import STORES, Store, Told
+from benchmarks.weeks import NOTHING, Chat, Given, Request, Score, Week, read_weeks
 
 OWN_STORE, ONE_STORE, APPLICATIONS = "a store a week", "one store", "applications' store"
 TITLE: Final = "requests in new chats that were given all they need, after {weeks} weeks of conversations"
 CAUSES_TITLE: Final = "why Festinger's prompts lack what they need, in requests"
+AIMS: Final = {
+    f"Festinger, {OWN_STORE}": "held out: all given >= 70 %, newest, preference >= 60 %, noise <= 4 %, tokens <= 120"
+}
 DONE: Final = "OK."  # where the script has no answer
 
 
@@ -53,25 +57,27 @@ class Report:
             self.causes[kind][cause] += 1
 
 
-def measure(
-    home: Path, systems: Sequence[str], weeks: Sequence[Week], applications: Path | None, report: Report
-) -> Iterator[Figures]:
-    with installed.upstream(home) as mock:
-        scores: defaultdict[str, Score] = defaultdict(Score)
+def measure(home: Path, plan: Plan) -> Iterator[Figures]:
+    """Raises WeekMistake."""
+    weeks = read_weeks(plan.weeks, held_out=plan.is_held_out)
+    report = Report(is_held_out=plan.is_held_out)
+    scores: defaultdict[str, Score] = defaultdict(Score)
+    with model(home) as mock:
         for number, week in enumerate(weeks, 1):
-            for system in systems:
+            for system in plan.systems:
                 tell(f"{STORES[system].name}: week {number} of {len(weeks)}")
                 try_store(STORES[system](home, mock), OWN_STORE, [week], scores, report)
-        for system in systems:
+        for system in plan.systems:
             tell(f"{STORES[system].name}: all weeks in one store")
             try_store(STORES[system](home, mock), ONE_STORE, weeks, scores, report)
-        for system in systems if applications else []:
-            assert applications is not None
+        for system in plan.systems if plan.applications else ():
+            assert plan.applications is not None
             tell(f"{STORES[system].name}: {APPLICATIONS}")
-            try_applications(STORES[system](home, mock), applications, weeks, scores, report)
-    yield Figures("weeks", TITLE.format(weeks=len(weeks)), rows_of(in_order(scores)))
-    if rows := {kind: dict(causes.most_common()) for kind, causes in report.causes.items()}:
-        yield Figures("misses", CAUSES_TITLE, by_cause(rows))
+            try_applications(STORES[system](home, mock), plan.applications, weeks, scores, report)
+    rows: Rows = {name: score.row() for name, score in in_order(scores).items()}
+    yield Figures("weeks", TITLE.format(weeks=len(weeks)), rows, AIMS, report.requests)
+    if causes := {kind: dict(of_kind.most_common()) for kind, of_kind in report.causes.items()}:
+        yield Figures("misses", CAUSES_TITLE, by_cause(causes))
 
 
 def tell(text: str) -> None:
@@ -84,7 +90,7 @@ def in_order(scores: dict[str, Score]) -> dict[str, Score]:
     return dict(sorted(scores.items(), key=lambda item: [item[0].endswith(kind) for kind in kinds], reverse=True))
 
 
-def by_cause(rows: dict[str, dict[str, int]]) -> dict[str, dict[str, float]]:
+def by_cause(rows: dict[str, dict[str, int]]) -> Rows:
     causes = dict.fromkeys(cause for row in rows.values() for cause in row)
     return {cause: {kind: row.get(cause, 0) for kind, row in rows.items()} for cause in causes}
 
@@ -110,7 +116,7 @@ def send_chat(store: Store, line: Line, chat: Chat, asked: datetime) -> Told:
         mock.put("/answer", answer or DONE)
         sent = [{"role": message.role, "content": message.text} for message in messages]
         dates.append((messages[-1].text, time.time() - back_s))
-        line.post(store.path, {"model": MODEL, "messages": sent, "stream": False})
+        line.post(CHAT, {"model": MODEL, "messages": sent, "stream": False})
     store.settle()
     return Told(started, back_s, dates)
 
@@ -131,7 +137,7 @@ def ask(store: Store, kind: str, weeks: Sequence[Week], scores: dict[str, Score]
 
 def ask_one(store: Store, line: Line, mock: Line, request: Request) -> tuple[Given, dict[str, str]]:
     messages = [{"role": "user", "content": request.text}]
-    headers = line.post(store.path, {"model": MODEL, "messages": messages, "stream": False}, store.headers)
+    _, headers = line.post(CHAT, {"model": MODEL, "messages": messages, "stream": False}, store.headers)
     _, arrived = mock.get("/last")
     return Given(request, find_injected([request.text], orjson.loads(arrived))), headers
 
@@ -157,3 +163,15 @@ def read_applications(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         for line in file.read_bytes().splitlines():
             sent = orjson.loads(line)
             yield sent["path"], sent["body"] | {"stream": False}
+
+
+def find_injected(sent: Sequence[str], arrived: Mapping[str, Any]) -> str:
+    """Return all text of the prompt that arrived, less the texts that the client sent. Raises BenchmarkBroken where one
+    of these is not in it as it was sent."""
+    texts = [message["content"] for message in arrived["messages"]]
+    for own in sent:
+        place = next((place for place, text in enumerate(texts) if own in text), None)
+        if place is None:
+            raise BenchmarkBroken("a message did not arrive as it was sent")
+        texts[place] = texts[place].replace(own, "", 1)
+    return "\n".join(stripped for text in texts if (stripped := text.strip()))
