@@ -101,9 +101,12 @@ def work() -> None:
 
 def end_day() -> None:
     """Do all that workers would do by then. Needs Django."""
-    from resolution.tasks import nightly
+    from resolution.models import Run
+    from resolution.nightly.jobs import JOBS
+    from resolution.nightly.runs import run_now
 
-    nightly()
+    for trigger in Run.NIGHTLY:
+        run_now(trigger, "", JOBS[trigger])
 
 
 if __name__ == "__main__":

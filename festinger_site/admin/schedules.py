@@ -30,6 +30,7 @@ from unfold.widgets import (
 
 from memory.admin.base import LINK, Page, column
 from resolution.models import Run
+from resolution.nightly.runs import JOB_NAMES
 from resolution.nightly.schedule import NAME as RESOLVER
 from resolution.nightly.schedule import SETTING
 
@@ -41,7 +42,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
     every = forms.IntegerField(min_value=1, max_value=EVERY_MAX, widget=UnfoldAdminIntegerFieldWidget)
     period = forms.ChoiceField(choices=IntervalSchedule.PERIOD_CHOICES, widget=UnfoldAdminSelectWidget)
     jobs = forms.MultipleChoiceField(
-        choices=[(job.value, job.label) for job in Run.NIGHTLY],
+        choices=[(job.value, JOB_NAMES[job].capitalize()) for job in Run.NIGHTLY],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="They follow each other in this order.",
     )

@@ -212,6 +212,8 @@ class ConsolidationRun:
                     verdicts = doubts.ask_about(asked, self.run, self.model)
                 except llm.LlmError as error:
                     self.notes.append(f"{format_count(len(asked), 'pair stays', 'pairs stay')} undecided: {error}")
+                    if not isinstance(error, llm.Unreadable | llm.Refused):  # the next call would fail, too
+                        break
                 else:
                     self.carry_out(asked, verdicts)
                     undecided -= len(verdicts)

@@ -115,6 +115,16 @@ def test_it_decides_the_pairs_of_an_owner_in_one_call_and_all_of_it_is_undone(mo
     assert Conflict.objects.get().status != "open"
 
 
+def test_a_model_that_is_away_is_not_asked_about_the_next_owner(model: LlmServer) -> None:
+    embedded(*(state(text) for text in STABLE), *(state(text, "other") for text in RUNS))
+    model.answers_by(lambda asked: Fails(401, "no such key"))
+
+    done = run()
+
+    assert (done.counts, len(model.asked)) == ({"undecided": 2}, 1)
+    assert done.note.count("undecided") == 1
+
+
 def test_what_it_keeps_apart_is_asked_again_only_when_edited(model: LlmServer) -> None:
     one, _ = embedded(*(state(text) for text in STABLE))
     model.answers(verdicts("KEEP_BOTH"))
