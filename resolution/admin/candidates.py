@@ -19,7 +19,7 @@ from resolution.admin.pages import actor_of, render_origin
 from resolution.intake.candidates import dismiss, find_standing
 from resolution.models import Candidate
 from resolution.naming.names import TWO_NAMES, promote
-from resolution.pages.origins import find_origins
+from resolution.pages.words import find_origins
 
 WHY = {
     "unsure": "it holds for its speaker alone, until another says the same",

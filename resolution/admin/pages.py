@@ -20,7 +20,7 @@ from memory.models import Source
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
-from resolution.pages.origins import Origin
+from resolution.pages.words import Origin
 
 
 def actor_of(request: HttpRequest) -> Actor:

@@ -26,7 +26,7 @@ from resolution.conflicts.undo import UndoReport
 from resolution.errors import DecisionError
 from resolution.models import Decision, Run
 from resolution.nightly import run_records
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 from resolution.pages.words import describe_counts
 
 PAGE = 50  # decisions

@@ -14,7 +14,7 @@ from resolution.conflicts.in_the_way import edge_at, edges_near
 from resolution.conflicts.verdict import Verdict, read_verdict
 from resolution.models import Claim, CollisionType
 from resolution.nightly.resolver_prompt import Case, CaseSide, QuotedStatement, build_question
-from resolution.pages import conflict_facts
+from resolution.pages import queries
 from resolution.pages.words import STATING
 
 STATEMENTS_MAX = 3  # per fact
@@ -37,12 +37,12 @@ def judge(claim: Claim, model: LanguageModel, subject: str) -> Verdict:
 
 def gather(claim: Claim) -> Case:
     """Gather everything a decision needs. The claim must be selected with its relations (RELATED)."""
-    others, is_ring = conflict_facts.other_facts(claim), claim.existing_parent_id is None
+    others, is_ring = queries.find_other_facts(claim.concept_id, claim.dim_id), claim.existing_parent_id is None
     return Case(
         collision_type=claim.collision_type,
         incoming=_incoming(claim),
         existing=None if is_ring else _existing(claim),
-        ring=tuple(map(_claim, conflict_facts.ring(claim))) if is_ring else (),
+        ring=tuple(map(_claim, queries.find_ring(claim))) if is_ring else (),
         other_facts=tuple(edge.fact for edge in others.order_by("-last_confirmed")[:OTHER_FACTS_MAX]),
         sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(claim.concept)),
         dimensions=tuple(_dimensions(claim)),
@@ -96,7 +96,7 @@ def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
     """Return the names and questions of the dimensions that a verdict may choose from, most used first."""
     if claim.collision_type not in NAMES_DIMENSIONS:
         return []
-    found = conflict_facts.dimensions().exclude(soas_id=claim.dim_id)
+    found = queries.find_dimensions().exclude(soas_id=claim.dim_id)
     if claim.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]

@@ -25,7 +25,7 @@ from resolution.errors import DecisionError
 from resolution.models import Claim, CollisionType, Run
 from resolution.nightly import judge, run_records
 from resolution.nightly.run_records import RunLost
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 
 logger = logging.getLogger(__name__)
 

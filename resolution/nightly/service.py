@@ -19,7 +19,7 @@ from resolution.models import Claim, Decision, Run
 from resolution.nightly import judge, resolver, run_records
 from resolution.nightly.resolver import Course, OnConflict
 from resolution.nightly.run_records import AlreadyRunning
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 
 __all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
 

@@ -19,8 +19,7 @@ from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
 from memory.types import Place
 from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.origins import Origin, find_origins
-from resolution.pages.words import STATING, by_whom, describe_history, names_in, percent
+from resolution.pages.words import STATING, Origin, describe_history, find_origins, format_speaker, names_in, percent
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
@@ -235,7 +234,7 @@ def _know(edges: Some[Any]) -> Some[KnownFact]:
     known = Some(
         KnownFact(
             edge,
-            by_whom(edge.agent, edge.source),
+            format_speaker(edge.agent, edge.source),
             percent(edge.confidence),
             edge.open_conflict,
             edge.placed_as == IMPORTED,

@@ -64,7 +64,7 @@ class World:
         """As on the desk."""
         return manage(
             "shell", "-c",
-            "from resolution.models import Conflict; from resolution.pages.conflict_members import read_conflicts;"
+            "from resolution.models import Conflict; from resolution.pages.conflicts import read_conflicts;"
             f" print(read_conflicts(Conflict.objects.filter(pk={conflict}))[{conflict}].title)",
             DATABASE_URL=self.database,
         ).stdout.splitlines()[-1]  # fmt: skip

@@ -306,4 +306,4 @@ def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(oper
     for decision in Decision.objects.all():
         assert operator.get(f"/admin/resolution/decision/{decision.pk}/change/").status_code == 200
     shown = operator.get("/admin/resolution/decision/").content.decode()
-    assert f"Put memory {memory.pk} among the candidates" in shown
+    assert f"Moved memory {memory.pk} to the candidates" in shown
