@@ -27,6 +27,7 @@ from unfold.contrib.filters.admin import (
     TextFilter,
 )
 from unfold.forms import ActionForm
+from unfold.utils import parse_date_str
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly, as_token, link, next_page, requires, word_ids
@@ -92,6 +93,17 @@ class ProjectFilter(TextFilter):
         return queryset.filter(queries.of_project(slug)) if slug else queryset
 
 
+class OpenedFilter(RangeDateFilter):
+    """A filter by the days on which conflicts were opened, both included."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        # Unfold would compare the column with midnights that have no time zone.
+        for end, lookup in (("from", "gte"), ("to", "lte")):
+            if (day := parse_date_str(str(self.used_parameters.get(f"detected_at_{end}", "")))) is not None:
+                queryset = queryset.filter(**{f"detected_at__date__{lookup}": day})
+        return queryset
+
+
 class BulkForm(ActionForm):
     reason = forms.CharField(
         label="Reason for all that are selected",
@@ -125,7 +137,7 @@ class ConflictAdmin(ReadOnly, Page):
         ("claims__incoming_source", ChoicesDropdownFilter),
         ("claims__agent", FieldTextFilter),
         ("is_of_one_speaker", BooleanRadioFilter),
-        ("detected_at", RangeDateFilter),
+        ("detected_at", OpenedFilter),
     )
     list_filter_submit = True
     search_fields = ("concept__token",)

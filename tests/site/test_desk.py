@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from memory.models import Source
 from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.admin.conflicts import ConflictAdmin
@@ -134,6 +135,48 @@ def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> No
     assert "kvasir" in found
     assert "gnommoweb is" not in found
     assert "No conflict fits these filters." in nothing
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, {"mimir", "gnommoweb", "kvasir"}),
+        ({TYPE: "ispart_ispart"}, {"kvasir"}),
+        ({"claims__incoming_source__exact": "gutask"}, {"mimir"}),
+        ({"claims__agent__icontains": "dob"}, {"mimir"}),
+        ({"detected_at_to": "2000-01-01"}, set()),
+        ({"detected_at_from": "2000-01-01", "detected_at_to": "nonsense"}, {"mimir", "gnommoweb", "kvasir"}),
+        ({"slot_kind__exact": "memory_slot"}, set()),
+        ({"status": "dismissed"}, {"odin"}),
+        ({"status": "all"}, {"mimir", "gnommoweb", "kvasir", "odin"}),
+        ({"status": "nonsense"}, {"mimir", "gnommoweb", "kvasir"}),
+        ({"project": "elsewhere"}, set()),
+        ({"q": "gnom"}, {"gnommoweb"}),
+        ({"q": "BOHR"}, {"kvasir"}),
+        ({"q": "turing"}, {"kvasir"}),
+        ({"q": "9" * 30}, set()),
+    ],
+)
+def test_each_filter_narrows_the_list(operator: Client, wanted: dict[str, str], found: set[str]) -> None:
+    kinds()
+    places()
+    say("mimir isa repo type", "winky")
+    say("mimir isa container type", "dobby", source=Source.GUTASK)
+    dismiss(kinds("odin").pk, OPERATOR, "")
+
+    assert listed(operator, **wanted) == found
+
+
+def test_a_conflict_is_found_by_its_number(operator: Client) -> None:
+    kinds()
+
+    assert listed(operator, q=f"#{places().conflict_id}") == {"kvasir"}
+
+
+def listed(client: Client, **filters: str) -> set[str]:
+    """Return the concepts of the conflicts that the list shows."""
+    titles = re.findall(r'class="fst-link desk-open" href="[^"]*">([^<]*)', content(client.get(LIST, filters)))
+    return {title.split()[0] for title in titles}
 
 
 def test_pages_of_the_list_keep_the_filters(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,6 +589,21 @@ def test_undoing_leads_to_no_other_site_nor_nowhere(operator: Client, elsewhere:
     answer = operator.post(path, {"next": elsewhere})
 
     assert answer.headers["Location"] == page_of(claim)
+
+
+def test_a_decision_is_undone_in_the_list_of_decisions_once(operator: Client) -> None:
+    claim = kinds()
+    decision = dismiss(claim.pk, OPERATOR, "")
+    path = "/admin/resolution/decision/"
+    [(address, back)] = re.findall(r'formaction="([^"]*)" formmethod="post" name="next" value="([^"]*)"',
+                                   content(operator.get(path)))  # fmt: skip
+
+    undone = operator.post(address, {"next": back}, follow=True)
+
+    assert address == reverse("admin:resolution_decision_undo", args=[decision.pk])
+    assert undone.redirect_chain == [(path, 302)]
+    assert "formaction" not in content(undone)
+    assert status(claim) == "pending"
 
 
 def test_decisions_are_found_by_concept_and_by_who_decided(operator: Client) -> None:

@@ -279,8 +279,8 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     assert claim is not None
     decision = Decision.objects.filter(run__trigger="quarantine").order_by("pk")[0]
     shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
-    assert "among the candidates" in shown
-    assert "among the candidates" in operator.get("/admin/resolution/decision/").content.decode()
+    assert "to the candidates" in shown
+    assert "to the candidates" in operator.get("/admin/resolution/decision/").content.decode()
     undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
     assert "Undone" in undone.content.decode()
 
