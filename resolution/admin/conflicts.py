@@ -19,7 +19,6 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_safe
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
-    BooleanRadioFilter,
     ChoicesDropdownFilter,
     DropdownFilter,
     FieldTextFilter,
@@ -93,8 +92,25 @@ class ProjectFilter(TextFilter):
         return queryset.filter(queries.of_project(slug)) if slug else queryset
 
 
+class SpeakerFilter(DropdownFilter):
+    """A filter for conflicts in which one speaker has said different things, who may have changed their mind."""
+
+    title = "speakers"
+    parameter_name = "speaker"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("one", "one (changed their mind?)"), ("several", "several")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        return queryset.filter(is_of_one_speaker=self.value() == "one") if self.value() else queryset
+
+
 class OpenedFilter(RangeDateFilter):
     """A filter by the days on which conflicts were opened, both included."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = "day of opening"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
         # Unfold would compare the column with midnights that have no time zone.
@@ -136,7 +152,7 @@ class ConflictAdmin(ReadOnly, Page):
         ("dim", AutocompleteSelectFilter),
         ("claims__incoming_source", ChoicesDropdownFilter),
         ("claims__agent", FieldTextFilter),
-        ("is_of_one_speaker", BooleanRadioFilter),
+        SpeakerFilter,
         ("detected_at", OpenedFilter),
     )
     list_filter_submit = True

@@ -151,6 +151,8 @@ def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> No
         ({"status": "all"}, {"mimir", "gnommoweb", "kvasir", "odin"}),
         ({"status": "nonsense"}, {"mimir", "gnommoweb", "kvasir"}),
         ({"project": "elsewhere"}, set()),
+        ({"speaker": "one"}, set()),
+        ({"speaker": "several"}, {"mimir", "gnommoweb", "kvasir"}),
         ({"q": "gnom"}, {"gnommoweb"}),
         ({"q": "BOHR"}, {"kvasir"}),
         ({"q": "turing"}, {"kvasir"}),
