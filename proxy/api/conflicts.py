@@ -28,7 +28,6 @@ from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.conflicts import claims, undo
 from resolution.conflicts.decide import find_open, resolve
-from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import (
     NAME_MAX,
     ConflictAction,
@@ -41,14 +40,14 @@ from resolution.conflicts.verdict import (
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.models import Claim, Conflict, Decision
 from resolution.nightly import resolver
-from resolution.pages import audits, conflict_list
+from resolution.pages import queries
 
 ConflictId = Annotated[int, Field(description="The `id` of the conflict.")]
 DecisionId = Annotated[int, Field(description="The `id` of the decision.")]
 
 
 def name_or_reference(text: str) -> str:
-    found = text if audits.REFERENCE.fullmatch(text) else parse_name(text)
+    found = text if queries.REFERENCE.fullmatch(text) else parse_name(text)
     if found is None:
         raise ValueError(f"{text!r} is no name of a concept")
     return found
@@ -95,18 +94,14 @@ def list_conflicts(caller: Caller, given: ConflictQuery) -> Page[ConflictOut]:
     see are for operators.
 
     Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest."""
-    page = find_conflicts(given, hidden_from(caller))
+    rows = find_conflicts(given, given.status).exclude(hidden_from(caller))
+    page = make_page(Page[ConflictOut], rows, given, lambda page: conflicts_out(page, ConflictOut))
     hide_sentences(caller, page.items)
     return page
 
 
-def find_conflicts(query: ConflictQuery, hidden: Q) -> Page[ConflictOut]:
-    rows = conflict_list.find_conflicts("open" if query.status in OPEN else query.status)
-    rows = _narrow(rows, query).exclude(hidden)
-    if query.status in OPEN:
-        rows = rows.filter(pk__in=conflict_list.find_claims(query.status).values("conflict_id"))
-    found = conflict_list.open_first(rows)
-    return make_page(Page[ConflictOut], found, query, lambda page: conflicts_out(page, ConflictOut))
+def find_conflicts(given: SupersessionQuery, status: str = "all") -> QuerySet[Conflict]:
+    return queries.find_conflicts(status, kind=given.kind, project=given.project, touches=given.touches)
 
 
 def hidden_from(caller: Caller) -> Q:
@@ -121,8 +116,8 @@ def list_supersessions(caller: Caller, given: SupersessionQuery) -> Page[Superse
     Each decision by which something gave way, the newest first: the `winner` and what it has `superseded`, as kind,
     id and text. `winner` is null where a question was answered with no and nothing took its place; `undone` says
     that it was taken back."""
-    conflicts = _narrow(Conflict.objects.all(), given).exclude(hidden_from(caller))
-    rows = audits.find_supersessions().filter(Q(conflict__in=conflicts) | Q(claim__conflict__in=conflicts))
+    conflicts = find_conflicts(given).exclude(hidden_from(caller)).order_by()
+    rows = queries.find_supersessions().filter(Q(conflict__in=conflicts) | Q(claim__conflict__in=conflicts))
     return make_page(Page[Supersession], rows, given, lambda page: [supersession_out(row) for row in page])
 
 
@@ -138,12 +133,6 @@ def get_conflict(caller: Caller, conflict_id: int) -> ConflictDetails:
         raise NotFound(f"There is no conflict {conflict_id}.")
     hide_sentences(caller, [found])
     return found
-
-
-def _narrow(rows: QuerySet[Conflict], query: SupersessionQuery) -> QuerySet[Conflict]:
-    rows = rows.filter(slot_kind=query.kind) if query.kind is not None else rows
-    rows = rows.filter(conflict_list.of_project(query.project)) if query.project is not None else rows
-    return rows.filter(audits.touching(query.touches)) if query.touches is not None else rows
 
 
 # --- decisions ---

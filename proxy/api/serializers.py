@@ -1,6 +1,6 @@
 """The answers' JSON for facts, candidates, conflicts, decisions and runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -11,26 +11,22 @@ from pydantic import AliasPath, BeforeValidator
 
 from memory.english.name_shapes import find_doubt
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
-from memory.types import Place
 from proxy.api.endpoint import OpenOutput, Output
-from resolution.conflicts.in_the_way import edges_near, in_the_way
-from resolution.conflicts.members import DisputedRow, read_rows
 from resolution.conflicts.opening import list_open_of
-from resolution.conflicts.queue import IN_ORDER, OPEN
-from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
+from resolution.conflicts.queue import OPEN
+from resolution.models import Candidate, Claim, Conflict, Decision, Run
 from resolution.naming.names import TWO_NAMES
-from resolution.pages import audits, conflict_facts, conflict_list
-from resolution.pages.words import dated, newcomer
+from resolution.pages.conflicts import ConflictPage, PageMember, read_conflicts, read_other_facts, read_ring
+from resolution.pages.queries import describe_supersession
+from resolution.pages.words import date_or_none
 
-OTHER_FACTS_MAX = 100
 CLAIM_FIELDS = (
     *("channel", "agent", "role", "evidence", "status", "collision_type", "priority", "attempts", "last_error"),
     *("next_attempt_at", "proposal", "resolution", "created_at", "resolved_at"),
 )
-CLAIM_TRUST = ConflictMember.TRUST[ConflictMember.Kind.CLAIM]
 
 OrNone = Annotated[str | None, BeforeValidator(lambda text: text or None)]
-Dated = Annotated[datetime | None, BeforeValidator(dated)]
+Dated = Annotated[datetime | None, BeforeValidator(date_or_none)]
 
 
 # --- facts ---
@@ -177,7 +173,7 @@ def decision_out(decision: Decision) -> DecisionOut:
 
 
 def supersession_out(decision: Decision) -> Supersession:
-    return read_decision(Supersession, decision).model_copy(update=audits.describe_supersession(decision))
+    return read_decision(Supersession, decision).model_copy(update=describe_supersession(decision))
 
 
 def join_open(status: str) -> str:
@@ -256,66 +252,85 @@ Serialized = TypeVar("Serialized", bound=ConflictOut)
 
 
 def conflicts_out(rows: Sequence[Conflict], out: type[Serialized]) -> list[Serialized]:
-    """Serialize the conflicts with the support of each side, in a bounded number of queries."""
-    decided = Decision.objects.select_related("claim", "undone_by").order_by("id")
-    related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
-    claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
-    whole = Prefetch("members", ConflictMember.objects.select_related("conflicts_with"))
-    prefetch_related_objects(rows, Prefetch("claims", claims), whole, Prefetch("decisions", decided))
-    standing = edges_near(claim for row in rows for claim in row.claims.all())
-    disputed: dict[int, list[DisputedRow]] = {}
-    for one in read_rows([member for row in rows for member in row.members.all()]):
-        disputed.setdefault(one.member.conflict_id, []).append(one)
-    items = [out.model_validate(row) for row in rows]
-    for item, row in zip(items, rows, strict=True):
-        item.decisions = [decision_out(decision) for decision in row.decisions.all()]
-        item.members = [MemberOut(**one) for one in _list_members(row, standing, disputed.get(row.pk, ()))]
-    return items
+    """Serialize the conflicts with the support of each member, in a bounded number of queries."""
+    return [_conflict_out(page, out) for page in _read_pages(rows).values()]
 
 
 def surroundings_out(conflict_id: int) -> ConflictDetails | None:
     """Return one conflict with the concept's facts in other dimensions, and the facts that make up its ring; None if
     there is no such conflict."""
-    told = next(iter(conflicts_out(list(Conflict.objects.filter(pk=conflict_id)), ConflictDetails)), None)
-    first = Claim.objects.filter(conflict_id=conflict_id).order_by(*IN_ORDER).first()
-    if told is None or first is None:
-        return told
-    others = conflict_facts.other_facts(first).order_by("dim__token")[:OTHER_FACTS_MAX]
-    closing = [row for row in Claim.objects.filter(conflict_id=conflict_id) if row.collision_type == "cycle"]
-    ring = conflict_facts.ring(closing[0]) if closing else []
-    told.other_facts = [EdgeOut.model_validate(edge) for edge in others]
-    told.ring = [EdgeOut.model_validate(edge) for edge in ring]
-    return told
+    page = _read_pages(Conflict.objects.filter(pk=conflict_id)).get(conflict_id)
+    if page is None:
+        return None
+    found = _conflict_out(page, ConflictDetails)
+    if any(member.key.startswith("claim:") for member in page.members):
+        found.other_facts = [EdgeOut.model_validate(edge) for edge in read_other_facts(page)]
+    found.ring = [EdgeOut.model_validate(edge) for edge in read_ring(page)]
+    return found
 
 
-def _list_members(
-    row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow]
-) -> list[dict[str, Any]]:
-    # Insert claims in the order in which they are decided, after the facts that they dispute.
-    members = [_member_out(one) for one in disputed_rows if not isinstance(one.row, Claim)]
-    at = next((number for number, member in enumerate(members) if member["trust"] < CLAIM_TRUST), len(members))
-    members[at:at] = [_claim_out(claim, standing) for claim in row.claims.all()]
-    return members
+def _read_pages(rows: Iterable[Conflict]) -> dict[int, ConflictPage]:
+    """Read the conflicts with the decisions about them and about their claims."""
+    pages = read_conflicts(rows)
+    decided = Prefetch("decisions", Decision.objects.select_related("claim", "undone_by").order_by("id"))
+    claims = [member.row for page in pages.values() for member in page.members if isinstance(member.row, Claim)]
+    prefetch_related_objects([page.conflict for page in pages.values()], decided)
+    prefetch_related_objects(claims, decided)
+    return pages
 
 
-def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
-    """Serialize a claim that was loaded with its support."""
-    existing = in_the_way(row, standing)
+def _conflict_out(page: ConflictPage, out: type[Serialized]) -> Serialized:
+    found = out.model_validate(page.conflict)
+    found.decisions = [decision_out(decision) for decision in page.conflict.decisions.all()]
+    found.members = [MemberOut(**_member_out(member)) for member in page.members]
+    return found
+
+
+def _member_out(one: PageMember) -> dict[str, Any]:
+    member, row, higher = one.member, one.row, one.member.conflicts_with
+    found = {
+        "kind": member.kind,
+        "id": member.object_id,
+        "trust": member.trust,
+        "text": one.text,
+        "support": member.support,
+    }
+    if isinstance(row, Claim):
+        return found | _claim_out(row, one.existing)
+    found |= {
+        "text_then": member.text,
+        "holds": one.is_current,
+        "is_asked": member.is_asked,
+        "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
+    }
+    if one.heir is not None:
+        gone = {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
+        return found | _existing_out(one.heir) | ({"status": "moved"} if one.is_moved else gone)
+    match row:
+        case Edge():
+            return found | EdgeOut.model_validate(row).model_dump()
+        case EdgeHistory():
+            return found | {"agent": row.actor, "channel": row.channel, "at": row.at}
+        case Memory():
+            names = ("category", "status", "confidence", "agent", "channel")
+            found |= {name: getattr(row, name) for name in names}
+            return found | {"superseded_by": row.superseded_by_id, "said_at": date_or_none(row.said_at)}
+        case ProjectState():
+            found |= {name: getattr(row, name) for name in ("category", "key", "value", "status", "set_at")}
+            return found | {"project": row.project.slug, "agent": row.actor, "superseded_by": row.superseded_by_id}
+    return found
+
+
+def _claim_out(row: Claim, existing: Edge | None) -> dict[str, Any]:
+    is_decided = row.status not in OPEN and row.existing_parent is not None and existing is None
     against: Any = EdgeOut.model_validate(existing) if existing is not None else None
-    if row.status not in OPEN and row.existing_parent is not None and not (existing and row.is_against(existing)):
-        # It was decided, and something else may stand in the slot by now.
-        against = _existing_out(row)
     return {name: getattr(row, name) for name in CLAIM_FIELDS} | {
-        "kind": "claim",
-        "id": row.pk,
-        "trust": CLAIM_TRUST,
-        "text": newcomer(row),
-        "support": row.support or (),
         **asdict(row.fact),
         "confidence": row.incoming_confidence,
         "source": row.incoming_source,
-        "said_at": dated(row.said_at),
-        "existing": against,
+        "said_at": date_or_none(row.said_at),
+        # Of a decided claim, what it was against, even if that is gone.
+        "existing": _existing_out(row) if is_decided else against,
         "existing_parent": row.existing_parent.token if row.existing_parent is not None else None,
         "blocking_concept": row.blocking_concept.token if row.blocking_concept is not None else None,
         "run": row.run_id,
@@ -329,35 +344,3 @@ def _existing_out(row: Claim) -> dict[str, Any]:
     if parent is None:
         return {}
     return asdict(row.fact) | {"parent": parent.token, "is_isa": row.existing_is_isa, "label": parent.shown}
-
-
-def _member_out(one: DisputedRow) -> dict[str, Any]:
-    member, row = one.member, one.row
-    higher = member.conflicts_with
-    told = {
-        "kind": member.kind,
-        "id": member.object_id,
-        "trust": member.trust,
-        "text": one.text,
-        "text_then": member.text,
-        "support": member.support,
-        "holds": one.holds,
-        "is_asked": member.is_asked,
-        "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
-    }
-    if one.heir is not None:
-        gone = {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
-        return told | _existing_out(one.heir) | ({"status": "moved"} if one.is_moved else gone)
-    if isinstance(row, Edge):
-        return told | EdgeOut.model_validate(row).model_dump()
-    if isinstance(row, EdgeHistory):
-        return told | {"agent": row.actor, "channel": row.channel, "at": row.at}
-    if isinstance(row, Memory):
-        names = ("category", "status", "confidence", "agent", "channel")
-        successor = {"superseded_by": row.superseded_by_id, "said_at": dated(row.said_at)}
-        return told | {name: getattr(row, name) for name in names} | successor
-    if isinstance(row, ProjectState):
-        names = ("category", "key", "value", "status", "set_at")
-        told |= {name: getattr(row, name) for name in names}
-        return told | {"project": row.project.slug, "agent": row.actor, "superseded_by": row.superseded_by_id}
-    return told

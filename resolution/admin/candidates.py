@@ -19,7 +19,7 @@ from resolution.intake.candidates import dismiss, find_standing
 from resolution.memories.templates import keep
 from resolution.models import Candidate
 from resolution.naming.names import TWO_NAMES, promote
-from resolution.pages.origins import find_origins
+from resolution.pages.words import find_origins
 
 WHY = {
     "unsure": "speaker-only: recalled to its speaker until another source states it",

@@ -1,29 +1,43 @@
 """The conflicts desk: the list of conflicts, the page of one conflict, and the decisions that operators make there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from copy import copy
 from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_safe
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    ChoicesDropdownFilter,
+    DropdownFilter,
+    FieldTextFilter,
+    RangeDateFilter,
+    TextFilter,
+)
+from unfold.forms import ActionForm
+from unfold.utils import parse_date_str
 
 from memory import llm
-from memory.admin.base import COUNTED_MAX, BoundedPaginator, Page, ReadOnly, link, next_page
+from memory.admin.base import Page, ReadOnly, as_token, link, next_page, requires, word_ids
 from memory.english.phrases import format_count
-from memory.models import Source
+from memory.models import Soas
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button
 from resolution.admin.runs import describe_last_runs
 from resolution.conflicts import claims, undo
-from resolution.conflicts import decide as conflicts
+from resolution.conflicts.decide import resolve
 from resolution.conflicts.verdict import (
     ConflictAction,
     Resolution,
@@ -34,79 +48,156 @@ from resolution.conflicts.verdict import (
     read_verdict,
 )
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Claim, CollisionType, Conflict, Decision, Run
+from resolution.models import Claim, Conflict, Decision, Run
 from resolution.nightly import resolver
 from resolution.nightly.runs import AlreadyRunning, request_run
-from resolution.pages import conflict_list, conflict_members
-from resolution.pages.conflict_detail import dossier
-from resolution.pages.conflict_list import Filters
+from resolution.pages import queries
+from resolution.pages.conflicts import MOVES, ConflictPage, load_page, parse_seen, read_conflicts
 from resolution.pages.words import describe_decision
 
-NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
-PAGE = "admin:resolution_conflict_change"
 UNDOING_S = 20.0  # time limit for undoing in one request
 REASONS_TOLD = 5  # reasons shown for skipped conflicts
-# Bulk decisions.
-BULK_BUTTONS = {
-    "dismiss": "Dismiss", "update": "Use new fact", "newer": "Take the newer memory", "approve": "Approve proposals",
-}  # fmt: skip
-BULK = {
-    "dismiss": "dismissed", "update": "given to the new", "newer": "given to the newer",
-    "approve": "decided as proposed",
-}  # fmt: skip
-CLAIM_DECISIONS = ("update", "approve")  # for conflicts with one claim
+REASON_MAX = 2_000  # characters
+NO_FILTERS = ("after", "member", "p", "e")  # parameters of the desk's addresses
+ACTIONS = ("no_action", "dismiss", "yes", "no")
 # The names of the fields on the page.
-FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
+FIELDS = {"existing_dimension": "dimension of the current fact", "new_dimension": "dimension of the new fact"}
+
+
+class StatusFilter(DropdownFilter):
+    """A filter that shows open conflicts unless another status is selected."""
+
+    title = "status"
+    parameter_name = "status"
+    all_option = ("", "open")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        proposed = ("proposed", "open, with a proposal")
+        return [proposed, ("resolved", "resolved"), ("dismissed", "dismissed"), ("all", "all")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        known = [value for value, _ in self.lookup_choices]
+        return queries.with_status(queryset, str(self.value()) if self.value() in known else "open")
+
+
+class ProjectFilter(TextFilter):
+    """A filter by the project that a conflict, or what was said in it, belongs to."""
+
+    title = "project"
+    parameter_name = "project"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        slug = (self.value() or "").replace("\x00", "").strip()
+        return queryset.filter(queries.of_project(slug)) if slug else queryset
+
+
+class SpeakerFilter(DropdownFilter):
+    """A filter for conflicts in which one speaker has said different things, who may have changed their mind."""
+
+    title = "speakers"
+    parameter_name = "speaker"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("one", "one (changed their mind?)"), ("several", "several")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        return queryset.filter(is_of_one_speaker=self.value() == "one") if self.value() else queryset
+
+
+class OpenedFilter(RangeDateFilter):
+    """A filter by the days on which conflicts were opened, both included."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = "day of opening"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
+        # Unfold would compare the column with midnights that have no time zone.
+        for end, lookup in (("from", "gte"), ("to", "lte")):
+            if (day := parse_date_str(str(self.used_parameters.get(f"detected_at_{end}", "")))) is not None:
+                queryset = queryset.filter(**{f"detected_at__date__{lookup}": day})
+        return queryset
+
+
+class BulkForm(ActionForm):
+    reason = forms.CharField(
+        label="Reason for all that are selected",
+        required=False,
+        max_length=REASON_MAX,
+        widget=forms.TextInput(
+            attrs={"class": "fst-input", "placeholder": "Reason (optional)", "autocomplete": "off"},
+        ),
+    )
+
+
+def bulk(kind: str, label: str, outcome: str) -> Any:
+    """Return an action that makes one decision about each selected conflict."""
+
+    @admin.action(description=label, permissions=["decide"])
+    def decide_selected(page: "ConflictAdmin", request: HttpRequest, queryset: QuerySet[Conflict]) -> HttpResponse:
+        return page.decide_selected(request, kind, outcome)
+
+    return decide_selected
 
 
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnly, Page):
+    change_list_template = "resolution/conflict_list.html"
+    list_filter = (
+        StatusFilter,
+        ("slot_kind", ChoicesDropdownFilter),
+        ProjectFilter,
+        ("claims__collision_type", ChoicesDropdownFilter),
+        ("dim", AutocompleteSelectFilter),
+        ("claims__incoming_source", ChoicesDropdownFilter),
+        ("claims__agent", FieldTextFilter),
+        SpeakerFilter,
+        ("detected_at", OpenedFilter),
+    )
+    list_filter_submit = True
     search_fields = ("concept__token",)
+    search_help_text = "A name, a word of a member, or #12"
+    action_form = BulkForm
+    actions = ("dismiss", "use_newest", "approve")
     own_views = {
         "run/": "run_now",
         "next/": "next",
-        "bulk/": "bulk",
         "bulk/undo/": "undo_bulk",
         "<int:conflict_id>/decide/": "decide",
     }
 
+    has_decide_permission = requires("resolution.change_conflict")
+    dismiss = bulk("dismiss", "Dismiss", "dismissed")
+    use_newest = bulk("newest", "Use newest", "given to the newest")
+    approve = bulk("approve", "Approve proposals", "decided as proposed")
+
     # --- pages ---
 
-    @method_decorator(require_GET)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conflict]:
+        return queries.find_conflicts().select_related("concept", "dim")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Conflict], search_term: str
+    ) -> tuple[QuerySet[Conflict], bool]:
+        if not (text := search_term.strip()):
+            return queryset, False
+        name = as_token(text)
+        exact = Soas.objects.filter(token=name).values_list("pk", flat=True)
+        return queryset.filter(queries.searching(text, [*word_ids(name), *exact])), False
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        filters = Filters.read(request.GET)
-        is_whole = conflict_list.too_many_are_like(filters.q)
-        found = conflict_list.open_first(conflict_list.matching(filters, is_whole=is_whole))
-        pages = BoundedPaginator(found, self.list_per_page)
-        page = pages.get_page(request.GET.get("p"))
-        shown = Conflict.objects.filter(pk__in=[row.pk for row in page.object_list]).select_related("concept", "dim")
-        rows = list(conflict_members.read_conflicts(conflict_list.open_first(shown)).values())
-        context = {
-            "title": "Conflicts",
-            "filters": filters,
-            "choices": {
-                "status": conflict_list.STATUSES,
-                "kind": dict(Conflict.Kind.choices),
-                "type": dict(CollisionType.choices),
-                "source": dict(Source.choices),
-                "age": conflict_list.AGES,
-                "speaker": conflict_list.SPEAKERS,
-            },
-            "dimensions": conflict_list.list_dimensions(),
-            "page": page,
-            "counted_max": COUNTED_MAX,
-            "rows": rows,
-            "is_whole": is_whole,
-            "words_max": conflict_list.WORDS_MAX,
-            "here": _in_list(request),
-            "bulk": BULK_BUTTONS,
-            "no_model": llm.missing("resolve_model_id"),
-            "last_run": describe_last_runs().get(""),
-        }
-        return self._render(request, "list", context | (extra_context or {}))
+        shown = super().changelist_view(request, extra_context)
+        if isinstance(shown, TemplateResponse) and shown.context_data and "cl" in shown.context_data:
+            shown.context_data |= {
+                "frame": "admin/change_list.html",
+                "rows": list(read_conflicts(shown.context_data["cl"].result_list).values()),
+                "filters": _filters_of(request),
+                "here": _list_of(request),
+                "no_model": llm.missing("resolve_model_id"),
+                "last_run": describe_last_runs().get(""),
+            }
+        return shown
 
     @method_decorator(require_safe)
     def change_view(
@@ -114,7 +205,7 @@ class ConflictAdmin(ReadOnly, Page):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return self._page(request, whole_number(object_id) or 0, whole_number(request.GET.get("member", "")))
+        return self._show(request, whole_number(object_id) or 0, whole_number(request.GET.get("member", "")))
 
     @method_decorator(require_GET)
     def next(self, request: HttpRequest) -> HttpResponse:
@@ -122,40 +213,56 @@ class ConflictAdmin(ReadOnly, Page):
         if not self.has_view_permission(request):
             raise PermissionDenied
         after = whole_number(request.GET.get("after", "")) or 0
-        return self._onwards(request, Conflict.objects.filter(pk=after).first())
+        return self._go_on(request, Conflict.objects.filter(pk=after).first())
 
     # --- decisions ---
 
     @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         given = request.POST.dict()
-        if (whole := conflict_members.unseal(given.get("seen", ""))) is not None and whole[0] == conflict_id:
-            return self._decide_whole(request, *whole)
-        seen = conflict_list.unseal(given.get("seen", ""))
         # Without this check, a conflict could be decided that has changed since it was shown.
-        if seen is None or not Claim.objects.filter(pk=seen.pk, conflict_id=conflict_id).exists():
+        if (seen := parse_seen(given.get("seen", ""))) is None or seen[0] != conflict_id:
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
-            return self._page(request, conflict_id, typed=given)
+            return self._show(request, conflict_id, typed=given)
         try:
-            decision = _take(seen.pk, given.get("decision", ""), actor_of(request), given, seen)
+            decision = decide(*seen, given.get("decision", ""), given, actor_of(request))
         except UnknownId as error:
             messages.error(request, str(error))
             return redirect(LIST)
         except DecisionError as error:
             messages.error(request, f"Nothing was decided. {error}")
-            return self._page(request, conflict_id, seen.pk, typed=given)
-        return self._tell_decided(request, decision)
+            return self._show(request, conflict_id, typed=given)
+        back = f"{reverse(LIST)}{_list_of(request)}" if given.get("then") == "list" else next_page(request)
+        address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{_filters_of(request)}"
+        told = f"Decided. {describe_decision(decision)}."
+        undo_it = with_button(request, told, "Undo", address, css="desk-undo", **({"next": back} if back else {}))
+        messages.success(request, undo_it)
+        if back:
+            return redirect(back)
+        after = Conflict.objects.get(pk=conflict_id)
+        if after.status == Conflict.Status.OPEN:  # another of its members is undecided
+            return redirect(f"{after.get_absolute_url()}{_filters_of(request)}")
+        return self._go_on(request, after)
 
-    @changes("resolution.change_conflict")
-    def bulk(self, request: HttpRequest) -> HttpResponse:
+    def decide_selected(self, request: HttpRequest, kind: str, outcome: str) -> HttpResponse:
         """Decide all selected conflicts, each in its own transaction."""
-        kind, selected = request.POST.get("decision", ""), request.POST.getlist("selected")
-        seen = [one for one in map(conflict_members.unseal, selected) if one is not None]
-        if kind not in BULK or not seen:
-            messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
-        else:
-            self._tell(request, BULK[kind], *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
-        return redirect(f"{reverse(LIST)}{_in_list(request)}")
+        seen = dict(one for one in map(parse_seen, request.POST.getlist("seen")) if one is not None)
+        done: list[Decision] = []
+        skipped: list[str] = []
+        for key in filter(None, map(whole_number, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+            try:
+                done.append(decide(key, seen.get(key, ""), kind, request.POST.dict(), actor_of(request)))
+            except DecisionError as error:
+                skipped.append(str(error))
+        back = f"{reverse(LIST)}{_list_of(request)}"
+        if done:
+            address, keys = reverse("admin:resolution_conflict_bulk_undo"), ",".join(str(one.pk) for one in done)
+            told = f"{len(done)} {outcome}."
+            undo_all = with_button(request, told, "Undo all", address, css="desk-undo", decisions=keys, next=back)
+            messages.success(request, undo_all)
+        if skipped:
+            messages.warning(request, f"{len(skipped)} skipped: {_shorten(skipped)}")
+        return redirect(back)
 
     @changes("resolution.change_conflict")
     def undo_bulk(self, request: HttpRequest) -> HttpResponse:
@@ -165,9 +272,7 @@ class ConflictAdmin(ReadOnly, Page):
             messages.success(request, f"{format_count(len(report.undone), 'decision')} undone.")
         left = [reason for _, reason in report.refused] + ["There was no time left."] * report.left
         if left or not report.undone:
-            messages.warning(
-                request, f"{format_count(len(left), 'decision')} not undone. {' '.join(left[:REASONS_TOLD])}"
-            )
+            messages.warning(request, f"{format_count(len(left), 'decision')} not undone. {_shorten(left)}")
         return redirect(next_page(request) or LIST)
 
     @changes("resolution.change_conflict")
@@ -179,150 +284,124 @@ class ConflictAdmin(ReadOnly, Page):
             self.message_user(request, text, messages.WARNING)
         else:
             no_model = llm.missing("resolve_model_id")
-            become = f"which will be skipped. {no_model}" if no_model else "which a worker begins in a moment."
-            text = format_html("Asked for {}, {}", link(run, f"run {run.pk}"), become)
+            become = f"queued, and will be skipped. {no_model}" if no_model else "queued."
+            text = format_html("{} {}", link(run, f"Run {run.pk}"), become)
             self.message_user(request, text, messages.WARNING if no_model else messages.SUCCESS)
         return redirect(next_page(request) or LIST)
 
     # --- internals ---
 
-    def _page(
-        self, request: HttpRequest, conflict_id: int, member: int | None = None, typed: dict[str, str] | None = None
+    def _show(
+        self, request: HttpRequest, conflict_id: int, claim: int | None = None, typed: Mapping[str, str] | None = None
     ) -> HttpResponse:
-        """Render a conflict. ``member`` is the claim in view; ``typed`` holds the fields of a refused decision, to be
+        """Render a conflict. ``claim`` is the one in view; ``typed`` holds the fields of a refused decision, to be
         corrected."""
-        conflict = Conflict.objects.select_related("concept", "dim").filter(pk=conflict_id).first()
-        is_of_facts = conflict is not None and conflict.slot_kind == Conflict.Kind.EDGE_SLOT
-        found = dossier(conflict_id, member) if is_of_facts or member is not None else None
-        if found is None and conflict is not None:
-            whole = conflict_members.read_conflict(conflict)
-            context = {"title": f"Conflict {conflict_id}: {whole.title}", "filters": Filters.read(request.GET)}
-            return self._render(request, "whole", context | {"found": whole, "typed": typed or {}})
-        if found is None:
+        typed = typed or {}
+        page = load_page(conflict_id, claim or whole_number(typed.get("member", "")))
+        if page is None:
             messages.error(request, f"There is no conflict {conflict_id}.")
             return redirect(LIST)
         context = {
-            "title": f"Conflict {conflict_id}: {found.claim}",
-            "filters": Filters.read(request.GET),
-            "found": found,
-            "typed": {
-                "existing_dimension": found.names.existing,
-                "new_dimension": found.names.new,
-                "dimension": found.names.other,
-                **(typed or {}),
-            },
+            **self.admin_site.each_context(request),
+            "opts": None,
+            "title": f"Conflict {conflict_id}: {page.title}",
+            "page": page,
+            "typed": {**page.fields, "member": str(claim or ""), **typed},
+            "filters": _filters_of(request),
         }
-        return self._render(request, "page", context)
+        return TemplateResponse(request, "resolution/conflict_page.html", context)
 
-    def _decide_whole(self, request: HttpRequest, conflict_id: int, seen: str) -> HttpResponse:
-        """Decide a conflict as a whole. The field ``decision`` is an action or the key of the member that is right."""
-        given = request.POST.dict()
+    def _go_on(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
+        """Redirect to the next open conflict that the list's filters show."""
+        filters = _filters_of(request)
+        if (following := queries.find_next(self._filter(request), after)) is not None:
+            return redirect(f"{following.get_absolute_url()}{filters}")
+        messages.info(request, "These filters show no open conflict." if filters else "No conflict is open.")
+        return redirect(f"{reverse(LIST)}{filters}")
+
+    def _filter(self, request: HttpRequest) -> QuerySet[Conflict]:
+        """Return the rows of the list by the filters in this address; open ones, if those are filtered out."""
+        listed, filters = copy(request), request.GET.copy()
+        for name in (*NO_FILTERS, *(["status"] if filters.get("status") != "proposed" else [])):
+            filters.pop(name, None)
+        listed.GET = QueryDict(filters.urlencode())
         try:
-            decision = _resolve(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
-        except UnknownId as error:
-            messages.error(request, str(error))
-            return redirect(LIST)
-        except DecisionError as error:
-            messages.error(request, f"Nothing was decided. {error}")
-            return self._page(request, conflict_id, typed=given)
-        return self._tell_decided(request, decision)
-
-    def _tell_decided(self, request: HttpRequest, decision: Decision) -> HttpResponse:
-        back = next_page(request)
-        if request.POST.get("then") == "list":
-            back = f"{reverse(LIST)}{_in_list(request)}"
-        messages.success(request, _decided(request, decision, back))
-        if back:
-            return redirect(back)
-        decided = decision.claim.conflict_id if decision.claim is not None else decision.conflict_id
-        after = Conflict.objects.filter(pk=decided or 0).first()  # its current state
-        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims is open
-            return redirect(f"{after.get_absolute_url()}{Filters.read(request.GET).query}")
-        return self._onwards(request, after)
-
-    def _onwards(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
-        filters = Filters.read(request.GET)
-        if (following := conflict_list.next_open(filters, after)) is not None:
-            return redirect(f"{following.get_absolute_url()}{filters.query}")
-        messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
-        return redirect(f"{reverse(LIST)}{filters.query}")
-
-    def _tell(self, request: HttpRequest, become: str, done: list[Decision], skipped: list[str]) -> None:
-        if done:
-            told, back = f"{len(done)} {become}.", f"{reverse(LIST)}{_in_list(request)}"
-            address, keys = reverse("admin:resolution_conflict_bulk_undo"), ",".join(str(one.pk) for one in done)
-            undone = with_button(request, told, "Undo all", address, css="desk-undo", decisions=keys, next=back)
-            messages.success(request, undone)
-        if skipped:
-            more = f" And {len(skipped) - REASONS_TOLD} more." if len(skipped) > REASONS_TOLD else ""
-            messages.warning(request, f"{len(skipped)} skipped: {' '.join(skipped[:REASONS_TOLD])}{more}")
-
-    def _render(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
-        context = {**self.admin_site.each_context(request), "opts": None, **context}
-        return TemplateResponse(request, f"resolution/conflict_{name}.html", context)
+            rows: QuerySet[Conflict] = self.get_changelist_instance(listed).queryset
+        except IncorrectLookupParameters:
+            return self.get_queryset(request)
+        return rows
 
 
-def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
-    """Decide about a claim as the form says. Raises DecisionError."""
-    if kind == "approve":
-        return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
-    return claims.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
-
-
-def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:
-    """Resolve a conflict as a whole, as the form says. Raises DecisionError."""
+def decide(conflict_id: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:
+    """Make the decision ``kind`` of a form about the conflict as it was ``seen``: an action, the key of the member that
+    is right, "newest", a move to other dimensions, or "approve". Raises DecisionError."""
     if not kind:
         raise DecisionError("Choose one of the decisions.")
     try:
         reason = read_reason(given.get("reason", ""))
-        if kind in ("no_action", "dismiss", "yes", "no"):
-            resolution = Resolution(cast(ConflictAction, kind), reason)
-        else:
-            resolution = Resolution("supersede_others", reason, read_member(kind))
-    except VerdictMistake as mistake:
-        raise DecisionError(f"Conflict {conflict_id} is not decided so: choose what is right on its page.") from mistake
-    return conflicts.resolve(conflict_id, actor, resolution, seen=seen)
-
-
-def _decide_all(
-    seen: Iterable[tuple[int, str]], kind: str, actor: Actor, given: Mapping[str, str]
-) -> tuple[list[Decision], list[str]]:
-    """Return the decisions made, and the reasons why other conflicts were skipped."""
-    done, skipped = [], []
-    for conflict_id, digest in seen:
-        try:
-            if kind in CLAIM_DECISIONS:
-                claim = conflicts.find_only_claim(conflict_id, digest)
-                done.append(_take(claim.pk, kind, actor, given, claim))
-            else:
-                chosen = str(conflicts.find_newest(conflict_id)) if kind == "newer" else kind
-                done.append(_resolve(conflict_id, chosen, actor, given, digest))
-        except DecisionError as error:
-            skipped.append(str(error))
-    return done, skipped
-
-
-def _verdict(given: Mapping[str, str]) -> Verdict:
-    if not given.get("decision"):
-        raise DecisionError("Choose one of the decisions.")
-    flavours = {"isa": True, "ispart": False}
-    try:
-        return read_verdict({**given, "is_isa": flavours.get(given.get("is_isa", ""))}, None)
+        if kind in ACTIONS:
+            return resolve(conflict_id, actor, Resolution(cast(ConflictAction, kind), reason), seen=seen)
+        if kind == "approve":
+            claim = _find_claim(_read(conflict_id, seen), "")
+            return resolver.approve(claim.pk, actor, reason, seen=claim)
+        if kind in MOVES:
+            claim = _find_claim(_read(conflict_id, seen), given.get("member", ""))
+            return claims.decide(claim.pk, actor, _read_move(kind, given), seen=claim)
+        if kind == "newest":
+            newest = _read(conflict_id, seen).newest
+            if newest is None:
+                raise DecisionError(f"Conflict {conflict_id} has several sides: decide it on its page.")
+            kind = newest.key
+        return resolve(conflict_id, actor, Resolution("supersede_others", reason, read_member(kind)), seen=seen)
     except VerdictMistake as mistake:
         text = str(mistake)
-        for key, words in FIELDS.items():
-            text = text.replace(key, words)
+        for field, words in FIELDS.items():
+            text = text.replace(field, words)
         raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
 
 
-def _decided(request: HttpRequest, decision: Decision, back: str) -> SafeString:
-    """Return a message about the decision, with a button that undoes it and stays on the page."""
-    told = f"Decided. {describe_decision(decision.kind, decision.arguments, decision.claim)}."
-    address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{Filters.read(request.GET).query}"
-    return with_button(request, told, "Undo", address, css="desk-undo", **({"next": back} if back else {}))
+def _read(conflict_id: int, seen: str) -> ConflictPage:
+    """Return the conflict. Raises DecisionError if it is open and not as ``seen``."""
+    page = read_conflicts(Conflict.objects.filter(pk=conflict_id)).get(conflict_id)
+    if page is None:
+        raise UnknownId(f"There is no conflict {conflict_id}.")
+    if page.is_open and page.seen != f"{conflict_id}:{seen}":
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+    return page
 
 
-def _in_list(request: HttpRequest) -> str:
+def _find_claim(page: ConflictPage, named: str) -> Claim:
+    """Return the claim that is named, or else the one with a proposal, or else the first open one."""
+    rows: list[Claim] = [member.row for member in page.members if isinstance(member.row, Claim)]
+    if not rows:
+        raise DecisionError(f"Conflict {page.conflict.pk} has no claim.")
+    return max(rows, key=lambda row: (str(row.pk) == named, row.status == "proposed", row.status == "pending"))
+
+
+def _read_move(kind: str, given: Mapping[str, str]) -> Verdict:
+    """Raises DecisionError, VerdictMistake."""
+    needed = {"existing_dimension": "current", "new_dimension": "new"} if kind == "decompose" else {"dimension": "new"}
+    for field, which in needed.items():
+        if not given.get(field, "").strip():
+            raise DecisionError(f"Enter a dimension for the {which} fact.")
+    flavour = {"isa": True, "ispart": False}.get(given.get("is_isa", ""))
+    return read_verdict({**given, "decision": kind, "is_isa": flavour}, None)
+
+
+def _shorten(reasons: list[str]) -> str:
+    more = f" And {len(reasons) - REASONS_TOLD} more." if len(reasons) > REASONS_TOLD else ""
+    return f"{' '.join(reasons[:REASONS_TOLD])}{more}"
+
+
+def _filters_of(request: HttpRequest) -> str:
+    """Return the filters of the list as a query string, "" for none."""
+    kept = request.GET.copy()
+    for name in NO_FILTERS:
+        kept.pop(name, None)
+    return f"?{kept.urlencode()}" if kept else ""
+
+
+def _list_of(request: HttpRequest) -> str:
     """Return the query string of the list: the filters and the page number."""
-    query, page = Filters.read(request.GET).query, request.GET.get("p", "")
+    query, page = _filters_of(request), request.GET.get("p", "")
     return f"{query}{'&' if query else '?'}p={page}" if page.isascii() and page.isdigit() else query

@@ -7,19 +7,23 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
 from memory.models import Source
-from resolution.admin.pages import ReadPage, actor_of, changes, link_to, link_to_claim
+from resolution.admin.pages import actor_of, changes, link_to, link_to_claim
 from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, DecidedTriple, Decision
 from resolution.pages import decision_diff
-from resolution.pages.audits import find_supersessions, touching
-from resolution.pages.conflict_detail import DecisionInWords
-from resolution.pages.conflict_list import Filters
+from resolution.pages.queries import find_supersessions, touching
 from resolution.pages.words import describe_decision
+
+LIST = "admin:resolution_decision_changelist"
+MAY_UNDO = "resolution.change_conflict"
+# The members of a conflict, by what became of them.
+OUTCOMES = {"superseded": "superseded", "dismissed": "rejected", "others": "left as it was"}
 
 
 class EffectFilter(ListFilter):
@@ -34,9 +38,7 @@ class EffectFilter(ListFilter):
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnly, ReadPage):
-    template = "resolution/decision_page.html"
-    missing = "There is no decision {}."
+class DecisionAdmin(ReadOnly, Page):
     list_display = ("at", "what", "conflict_link", "reason", "by", "state")
     list_filter = (EffectFilter, "kind", "source")
     search_fields = ("actor",)
@@ -44,12 +46,15 @@ class DecisionAdmin(ReadOnly, ReadPage):
     sortable_by = ()
     ordering = ("-id",)
     own_views = {"<int:decision_id>/undo/": "undo"}
+    fields = ("what", "conflict_link", "members", "by", "at", "run_link", "undoes_link", "undone", "reason")
+    readonly_fields = ("what", "conflict_link", "members", "by", "run_link", "undoes_link", "undone")
+    change_form_outer_after_template = "resolution/decision.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         # What a consolidation changed is on the page of its run.
         rows = super().get_queryset(request).exclude(undoes__kind=Decision.Kind.CONSOLIDATE)
         rows = rows.exclude(kind=Decision.Kind.CONSOLIDATE)
-        return rows.select_related(*Decision.NAMES, "conflict", "undone_by")
+        return rows.select_related(*Decision.NAMES, "conflict", "run", "undoes", "undone_by")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
@@ -61,21 +66,21 @@ class DecisionAdmin(ReadOnly, ReadPage):
         about = queryset.filter(of_words | Q(conflict__in=Conflict.objects.filter(touching(words.lower()))))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
-    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        decision = self.get_queryset(request).filter(pk=key).first()
-        if decision is None:
-            return None
-        return {
-            "title": f"Decision {decision.pk}",
-            "decided": DecisionInWords(decision, self.what(decision)),
-            "by": self.by(decision),
-            "changes": decision_diff.changes(decision),
-            "linked": _list_linked(decision.arguments),
-        }
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return (*self.list_display, "undo_button") if request.user.has_perm(MAY_UNDO) else self.list_display
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        # No field: Unfold asks several times for the value of one.
+        context["changes"] = decision_diff.changes(context["original"])
+        context["title"] = f"Decision {context['original'].pk}"
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    run_link = link_to("run")
+    undoes_link = link_to("undoes", "undoes", "the decision")
 
     @admin.display(description="what")
     def what(self, decision: Decision) -> str:
-        return describe_decision(decision.kind, decision.arguments, decision.claim)
+        return describe_decision(decision)
 
     @admin.display(description="by")
     def by(self, decision: Decision) -> str:
@@ -87,13 +92,34 @@ class DecisionAdmin(ReadOnly, ReadPage):
             return link(decision.conflict)
         return link_to_claim(decision.claim) if decision.claim is not None else "-"
 
+    @admin.display(description="members")
+    def members(self, decision: Decision) -> SafeString | str:
+        winner = decision.arguments.get("winner")
+        named = [("accepted", winner)] if winner else []
+        named += [(word, one) for part, word in OUTCOMES.items() for one in decision.arguments.get(part, ())]
+        shown = ((word, one["text"], one["kind"], one["id"]) for word, one in named)
+        return format_html_join("", "<div>{}: {} ({} {})</div>", shown) or "-"
+
     @admin.display(description="state")
     def state(self, decision: Decision) -> str:
         if decision.kind == Decision.Kind.UNDO:
             return ""
         return "undone" if hasattr(decision, "undone_by") else "in force"
 
-    @changes("resolution.change_conflict")
+    @admin.display(description="undone")
+    def undone(self, decision: Decision) -> SafeString | str:
+        undone_by = getattr(decision, "undone_by", None)
+        return link(undone_by, f"by {undone_by.actor}") if undone_by is not None else "no"
+
+    @admin.display(description="undo")
+    def undo_button(self, decision: Decision) -> SafeString | str:
+        if self.state(decision) != "in force":
+            return ""
+        address, back = reverse("admin:resolution_decision_undo", args=[decision.pk]), reverse(LIST)
+        button = '<button class="fst-button" formaction="{}" formmethod="post" name="next" value="{}">Undo</button>'
+        return format_html(button, address, back)
+
+    @changes(MAY_UNDO)
     def undo(self, request: HttpRequest, decision_id: int) -> HttpResponse:
         """Undo a decision and redirect to the reopened conflict or, if it is refused, to the page it was requested
         from."""
@@ -101,7 +127,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
             done = undo.undo(decision_id, actor_of(request), request.POST.get("reason", ""))
         except UnknownId as error:
             messages.error(request, str(error))
-            return redirect("admin:resolution_decision_changelist")
+            return redirect(LIST)
         except DecisionError as error:
             messages.error(request, f"Nothing was undone. {error}")
             return redirect(next_page(request) or _page_of(Decision.objects.get(pk=decision_id), request))
@@ -128,18 +154,9 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     decision_link = link_to("decision")
 
 
-def _list_linked(arguments: dict[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return the members of a conflict that was decided as a whole, grouped by outcome."""
-    winner = arguments.get("winner")
-    if "superseded" not in arguments:
-        return []
-    rest = [("Superseded", arguments["superseded"]), ("Left as it was", arguments.get("others", []))]
-    return [("Holds", [winner] if winner else []), *rest]
-
-
 def _page_of(decision: Decision, request: HttpRequest) -> str:
-    if decision.conflict is not None:
-        return f"{decision.conflict.get_absolute_url()}{Filters.read(request.GET).query}"
-    if decision.claim is None:
+    """Return the page of what the decision is about, with the filters of the desk."""
+    if (about := decision.conflict or decision.claim) is None:
         return reverse("admin:resolution_decision_change", args=[decision.pk])
-    return f"{decision.claim.get_absolute_url()}{Filters.read(request.GET).further}"
+    address, filters = about.get_absolute_url(), request.GET.urlencode()
+    return f"{address}{'&' if '?' in address else '?'}{filters}" if filters else address

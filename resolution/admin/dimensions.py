@@ -22,7 +22,7 @@ from resolution.conflicts.queue import OPEN
 from resolution.intake import policies
 from resolution.models import Claim
 from resolution.naming.merging import SEEDS
-from resolution.pages.conflict_facts import HOLDS_FACTS
+from resolution.pages.queries import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
 SAYS = {True: "what a thing is", False: "what it is part of"}
@@ -130,7 +130,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
 
     @admin.display(description="open conflicts")
     def open_conflicts(self, dimension: Any) -> SafeString:
-        named = {"dimension": dimension.soas.token}
+        named = {"dim__id__exact": dimension.pk}
         return counted("admin:resolution_conflict_changelist", named, dimension.conflict_count)
 
     @admin.display(description="split into")

@@ -33,7 +33,7 @@ from resolution.conflicts.verdict import read_reason
 from resolution.intake import retirement
 from resolution.models import Claim, Conflict, ConflictMember
 from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict
-from resolution.pages.words import by_whom, dated, percent
+from resolution.pages.words import date_or_none, format_speaker, percent
 
 LIST = "admin:memory_edge_changelist"
 SENTENCE_MAX = 160  # characters of a sentence in the list
@@ -126,7 +126,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
 
     @admin.display(description="who")
     def who(self, edge: Edge) -> str:
-        return by_whom(edge.agent, edge.source)
+        return format_speaker(edge.agent, edge.source)
 
     @admin.display(description="confirmed")
     def confirmed(self, edge: Edge) -> SafeString:
@@ -164,7 +164,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
             "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
             "original": edge,
             "page": found,
-            "said_at": dated(edge.said_at),
+            "said_at": date_or_none(edge.said_at),
             **({"actions_detail": []} if edge.is_root else {}),
         }
 

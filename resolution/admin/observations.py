@@ -15,8 +15,7 @@ from memory.english.phrases import relate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
 from resolution.admin.pages import render_origin
 from resolution.intake import leases
-from resolution.pages.origins import trace_observation
-from resolution.pages.words import dated
+from resolution.pages.words import date_or_none, trace_observation
 
 OUTCOMES = dict(Observation.Outcome.choices)
 
@@ -124,7 +123,7 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
     @admin.display(description="said at")
     def read_at(self, row: Observation) -> datetime:
         """Return when it was said or, if that was before its conversation was first read, when it was stored."""
-        return dated(row.said_at) or row.created_at
+        return date_or_none(row.said_at) or row.created_at
 
     @admin.display(description="as it was said")
     def sentence(self, row: Observation) -> str:

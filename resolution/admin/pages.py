@@ -24,7 +24,7 @@ from memory.models import Source
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
-from resolution.pages.origins import Origin
+from resolution.pages.words import Origin
 
 REASON_MAX: Final = 500  # characters
 

@@ -25,7 +25,7 @@ from resolution.conflicts.undo import UndoReport
 from resolution.errors import DecisionError
 from resolution.models import Decision, Run
 from resolution.nightly.runs import AlreadyRunning, is_dead, request_run
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 from resolution.pages.words import describe_counts
 
 PAGE = 50  # decisions

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.db.transactions import in_transaction
 from memory.memories import store as memories
-from memory.models import Edge, Memory, Source
+from memory.models import Memory, Source
 from resolution.actors import Actor
 from resolution.conflicts import members as sides
 from resolution.conflicts.change_log import find_changed_slots, read_changes, recording
@@ -80,31 +80,6 @@ def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> Con
         names = " or ".join(f"{one.kind}:{one.object_id}" for one in found)
         raise InvalidDecision(f"Several members have the id {key.id}: name {names}.")
     return found[0]
-
-
-def find_only_claim(conflict_id: int, seen: str) -> Claim:
-    """Return the only open claim of a conflict of facts. Raises DecisionError if there is not exactly one, if the
-    conflict has other members, or if it is no longer as ``seen``."""
-    rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
-    if seen != describe_seen(rows):
-        raise _changed(conflict_id)
-    waiting = [one.row for one in rows if one.waits]
-    if len(waiting) != 1 or not all(isinstance(one.row, Claim | Edge) for one in rows):
-        raise DecisionError(f"Conflict {conflict_id} is not between one claim and a fact: decide it on its page.")
-    claim: Claim = waiting[0]
-    return claim
-
-
-def find_newest(conflict_id: int) -> MemberKey:
-    """Return the key of the memory that was said last. Raises DecisionError if the conflict has members other than
-    memories."""
-    rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
-    holding = [one.row for one in rows if one.holds]
-    asks = Conflict.objects.filter(pk=conflict_id).exclude(question="").exists()
-    if asks or not holding or not all(isinstance(row, Memory) for row in holding):
-        raise DecisionError(f"Conflict {conflict_id} is not between memories: decide it on its page.")
-    newest = max(holding, key=lambda row: (row.said_at, row.pk))
-    return MemberKey(newest.pk, ConflictMember.Kind.MEMORY)
 
 
 def find_open(conflict_id: int) -> list[int]:

@@ -150,7 +150,7 @@ def decision_line(decision: Decision, owner: str = "") -> StoryLine:
     question = decision.conflict.question if decision.conflict is not None else ""
     if answer := decision.arguments.get("answer", ""):
         question = f"{answer}: {question}"
-    told = describe_decision(decision.kind, decision.arguments, decision.claim).removeprefix(f"Answered {answer}: ")
+    told = describe_decision(decision).removeprefix(f"Answered {answer}: ")
     reason = f" Reason: {decision.reason}" if decision.reason else ""
     return StoryLine(
         StoryRow(DECISION, decision.pk),

@@ -16,7 +16,7 @@ from resolution.conflicts.verdict import Verdict, read_verdict
 from resolution.models import Claim, CollisionType, Run
 from resolution.nightly.resolver_prompt import ModelQuestion, build_question
 from resolution.nightly.runs import ask
-from resolution.pages import conflict_facts
+from resolution.pages import queries
 from resolution.pages.words import STATING
 
 STATEMENTS_MAX = 3  # per fact
@@ -38,8 +38,8 @@ def judge(claim: Claim, model: LanguageModel, run: Run | None = None) -> Verdict
 def build_question_about(claim: Claim) -> ModelQuestion:
     """Gather everything a decision needs. For a cycle there is no known fact, but the ring, the closing fact last."""
     is_ring = claim.existing_parent_id is None
-    ring = conflict_facts.ring(claim) if is_ring else []
-    others = conflict_facts.other_facts(claim).order_by("-last_confirmed")[:OTHER_FACTS_MAX]
+    ring = queries.find_ring(claim) if is_ring else []
+    others = queries.find_other_facts(claim.concept_id, claim.dim_id).order_by("-last_confirmed")[:OTHER_FACTS_MAX]
     document: dict[str, object] = {"now": describe_time(timezone.now()), "dimension": str(claim.dim)}
     if not is_ring:
         document["known_fact"] = _describe_existing(claim)
@@ -132,7 +132,7 @@ def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
     """Return the names and questions of the dimensions that a verdict may choose from, most used first."""
     if claim.collision_type not in NAMES_DIMENSIONS:
         return []
-    found = conflict_facts.dimensions().exclude(soas_id=claim.dim_id)
+    found = queries.find_dimensions().exclude(soas_id=claim.dim_id)
     if claim.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]

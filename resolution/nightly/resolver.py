@@ -25,7 +25,7 @@ from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Decision, Run
 from resolution.nightly.judge import judge
 from resolution.nightly.runs import RETRY_AFTER, AbortRun, RunLost, note_progress
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas, Supp
 from memory.types import Place
 from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.origins import Origin, find_origins
-from resolution.pages.words import STATING, by_whom, describe_history, names_in, percent
+from resolution.pages.words import STATING, Origin, describe_history, find_origins, format_speaker, names_in, percent
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
@@ -70,7 +69,7 @@ class KnownFact:
 
     @property
     def by(self) -> str:
-        return by_whom(self.edge.agent, self.edge.source)
+        return format_speaker(self.edge.agent, self.edge.source)
 
     @property
     def confidence(self) -> str:

@@ -85,12 +85,12 @@ def _name(change: RowChange, words: Mapping[int, str], texts: Mapping[tuple[type
     concept, dim = words[row["concept_id"]], words[row["dim_id"]]
     if change.model is Edge:
         return f"{concept} [{dim}]"
-    return f"the statement “{concept} IN {words[row['parent_id']]} [{dim}]”"
+    return f"future claims “{concept}: {words[row['parent_id']]} [{dim}]”"
 
 
 def _describe(model: type[Model], snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
     if snapshot is None:
-        nothing = {Edge: "nothing", DecidedTriple: "not decided about", Alias: "a word of its own"}
+        nothing = {Edge: "nothing", DecidedTriple: "open", Alias: "a word of its own"}
         return nothing.get(model, "not there")
     match model._meta.db_table:
         case "project_state":
@@ -109,5 +109,5 @@ def _describe(model: type[Model], snapshot: Snapshot | None, words: Mapping[int,
             text, other = snapshot["status"], snapshot["existing_parent_id"] or snapshot["blocking_concept_id"]
             return f"{text}, against {words[other]}" if other else text
         case _:
-            text, other = snapshot["kind"], snapshot["moved_to_id"]
-            return f"{text} to {words[other]}" if other else text
+            other = snapshot["moved_to_id"]
+            return f"moved to {words[other]}" if other else f"blocked: {snapshot['kind']}"

@@ -6,7 +6,8 @@ from typing import ClassVar, Final
 from memory.db.connections import fetch_rows
 from memory.templatetags.times import ago
 from resolution.models import Conflict
-from resolution.pages.conflict_members import WholeConflict, read_conflicts
+from resolution.pages.conflicts import ConflictPage, read_conflicts
+from resolution.pages.queries import find_conflicts
 
 COUNTED_MAX = 100_000
 FIRST = 5
@@ -35,7 +36,7 @@ class QueueSummary:
     of_people: int
     proposed: int
     oldest: str
-    first: list[WholeConflict]
+    first: list[ConflictPage]
     candidates: int
     of_speakers: int  # the candidates that hold for their speaker alone
 
@@ -49,7 +50,7 @@ class QueueSummary:
     def __str__(self) -> str:
         parts = (
             (self.proposed, "with a proposal"),
-            (self.urgent, "with priority"),
+            (self.urgent, "high priority"),
             (self.of_people, "for people only"),
         )
         return ", ".join(f"{count:,} {what}" for count, what in parts if count)
@@ -58,8 +59,7 @@ class QueueSummary:
 def waiting() -> QueueSummary:
     """Summarize the queue in a few queries."""
     [(count, mind, urgent, of_people, oldest, proposed, *candidates)] = fetch_rows(COUNTED, [COUNTED_MAX] * 3)
-    rows = Conflict.objects.filter(status=Conflict.Status.OPEN, is_of_one_speaker=False)
-    next_ones = rows.select_related("concept", "dim").order_by("-priority", "detected_at", "id")[:FIRST]
+    next_ones = find_conflicts("open").filter(is_of_one_speaker=False).select_related("concept", "dim")[:FIRST]
     first = list(read_conflicts(next_ones).values()) if count > mind else []
     return QueueSummary(count, mind, urgent, of_people, proposed, ago(oldest) if oldest else "", first, *candidates)
 

@@ -1,22 +1,25 @@
-"""Describes conflicts, facts and decisions in words, for operators."""
+"""Describes conflicts, facts and decisions in words, for operators, and traces statements to the requests that brought
+them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils import timezone
 
 from memory.channels import Channel, is_weaker
 from memory.english.phrases import format_fact
-from memory.models import Edge, EdgeHistory, Soas, Source
-from memory.models.graph import CHANNELS
-from memory.templatetags.times import ago
-from memory.timing import UNDATED_S, is_dated
-from resolution.conflicts.queue import OPEN
-from resolution.models import Claim
-from resolution.pages.origins import Origin, trace
+from memory.models import Edge, EdgeHistory, Observation, Soas
+from memory.timing import REQUESTS_KEPT_DAYS, UNDATED_S, is_dated
+from resolution.models import Candidate, Claim, Decision
+
+OPENING_BYTES: Final = 16  # the start of a message's digest, which identifies the opening of its conversation
+ORIGINS_MAX: Final = 10
+
 
 # How a fact came to be known, by Source. Follows the speaker's name.
 WAYS: Final = {
@@ -91,7 +94,7 @@ def describe_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[name]:,} {words}" for name, words in OUTCOMES.items() if counts.get(name))
 
 
-def by_whom(agent: str, source: str) -> str:
+def format_speaker(agent: str, source: str) -> str:
     """Return the speaker and the source, as in ``dobby, read in a prompt``; only the source if the speaker is
     unknown."""
     return f"{agent}{WAYS.get(source, f', {source}')}".lstrip(", ")
@@ -99,6 +102,23 @@ def by_whom(agent: str, source: str) -> str:
 
 def percent(confidence: float) -> str:
     return f"{round(confidence * 100)} %"
+
+
+class Origin(NamedTuple):
+    """The origin of a statement. ``request`` is the address of a page that leads to the request, or "" if there was
+    none; ``is_kept`` is True if the request is still stored, which it is for some days."""
+
+    sentence: str = ""
+    agent: str = ""
+    role: str = ""
+    at: datetime | None = None
+    request: str = ""
+    is_kept: bool = False
+    observation: int | None = None
+
+    @property
+    def days(self) -> int:
+        return REQUESTS_KEPT_DAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,144 +133,105 @@ class Quote:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a collision. ``note`` is what is unusual about it. A fact that is gone has only its words."""
-
-    words: str
-    by: str = ""
-    at: datetime | None = None
-    confidence: str = ""
-    source: str = ""
-    channel: str = ""
-    role: str = ""
-    note: str = ""
-    support: str = ""  # the other speakers
-    statements: tuple[Quote, ...] = ()
-
-    @property
-    def line(self) -> str:
-        """The speaker, the time and the confidence."""
-        return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
-
-
-def incoming_side(row: Claim) -> Side:
-    support = getattr(row, "support", None) or ()  # if annotated
-    others = (f"{agent} ({dict(CHANNELS)[channel]})" for agent, channel in support if agent != row.agent)
-    origin = trace(bytes(row.conversation), row.said_at, row.created_at)
-    return Side(
-        newcomer(row),
-        by=by_whom(row.agent, row.incoming_source),
-        at=dated(row.said_at),
-        confidence=percent(row.incoming_confidence),
-        source=Source(row.incoming_source).label,
-        channel=row.get_channel_display(),
-        role=row.role,
-        support=", ".join(others),
-        statements=(Quote(row.agent, row.role, dated(row.said_at), row.evidence, origin=origin),)
-        if row.evidence
-        else (),
-    )
-
-
-def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
-    """Describe the fact in the way, ``edge``. If that has changed, describe what the queue knows of the previous
-    one."""
-    is_open = row.status in OPEN
-    if edge is None:
-        return Side(row.existing_words, note="Nothing stands in the way any more." if is_open else "It stands no more.")
-    if not is_open:
-        return (
-            edge_side(edge, "", statements) if row.is_against(edge) else Side(row.existing_words, note=f"Now: {edge}.")
-        )
-    if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id) and not row.is_retraction:
-        return edge_side(edge, "The new fact stands already.", statements)
-    note = "With the new fact it would close a ring." if row.existing_parent is None else ""
-    return edge_side(edge, note, statements)
-
-
-def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) -> Side:
-    return Side(
-        str(edge),
-        by=by_whom(edge.agent, edge.source),
-        at=dated(edge.said_at),
-        confidence=percent(edge.confidence),
-        source=Source(edge.source).label,
-        channel=edge.get_channel_display(),
-        note=note,
-        statements=statements,
-    )
-
-
-def why_it_waits(row: Claim, edge: Edge | None) -> str:
-    """Return why only a person can remove the current fact, or "" if the resolver can or the newer statement wins."""
-    if row.status not in OPEN or edge is None:
-        return ""
-    stood = f"What stands was stated by {edge.agent or 'somebody'} through {edge.get_channel_display()}"
-    if is_weaker(row.channel, edge.channel):
-        return f"{stood}; {row.get_channel_display()} is weaker and does not replace it. A person decides."
-    if edge.channel in (Channel.OPERATOR, Channel.GUTASK):
-        return f"{stood}: only a person takes it out."
+def explain_waiting(claim: Claim, existing: Edge | None) -> str:
+    """Return what is special about an open claim: why it needs a person, or what it is against by now; "" for
+    nothing."""
+    if existing is None:
+        return "" if claim.is_retraction else "The existing fact was retired. Accept or reject the claim."
+    if existing.ids == claim.incoming and not claim.is_retraction:
+        return "The claim is a fact already."
+    if claim.existing_parent_id is None:
+        return "It would close a cycle."
+    stated = f"The current fact was stated by {existing.agent or 'somebody'} through {existing.get_channel_display()}"
+    if is_weaker(claim.channel, existing.channel):
+        return f"{stated}; {claim.get_channel_display()} is weaker and does not replace it. A person decides."
+    if existing.channel in (Channel.OPERATOR, Channel.GUTASK):
+        return f"{stated}: only a person removes it."
     return ""
 
 
-def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
+def format_incoming(claim: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
     """Return the new fact in words, as stated or as it would be in another dimension."""
     if not dimension and is_isa is None:
-        return row.words
-    flavour = row.incoming_is_isa if is_isa is None else is_isa
-    return format_fact(row.concept.shown, row.incoming_parent.shown, dimension or row.dim.token, is_isa=flavour)
+        return claim.words
+    flavour = claim.incoming_is_isa if is_isa is None else is_isa
+    concept, parent = claim.concept.shown, claim.incoming_parent.shown
+    return format_fact(concept, parent, dimension or claim.dim.token, is_isa=flavour)
 
 
-def describe_proposal(row: Claim) -> str:
+# --- decisions ---
+
+
+def describe_decision(decision: Decision) -> str:
+    """Describe a decision in one line."""
+    names = decision.arguments
+    if decision.kind == Decision.Kind.UNDO:
+        return "Undid a decision"
+    if decision.claim is not None:
+        return describe_verdict(decision.kind, names, decision.claim, is_done=True)
+    return describe_resolution(decision.kind, names) if "superseded" in names else describe_job(decision.kind, names)
+
+
+def describe_verdict(kind: str, names: Mapping[str, Any], claim: Claim, *, is_done: bool) -> str:
+    """Describe what a decision does with a claim: what was done, or what is proposed."""
+    match kind:
+        case "dismiss":
+            kept = "Kept the current fact, rejected" if is_done else "Keep the current fact, reject"
+            return f"{kept} “{format_incoming(claim)}”"
+        case "update" if claim.is_retraction:
+            return f"{'Removed' if is_done else 'Remove'}: {claim.existing_words}"
+        case "update":
+            return f"{'Accepted' if is_done else 'Accept'}: {format_incoming(claim)}"
+        case "decompose":
+            existing, new = names.get("existing_dimension", ""), names.get("new_dimension", "")
+            return f"Both are true: {existing} for the current fact, {new} for the new one"
+        case "relocate":
+            there = format_incoming(claim, names.get("dimension", ""), names.get("is_isa"))
+            return f"{'Moved' if is_done else 'Move'} to another dimension: {there}"
+    return kind
+
+
+def describe_proposal(claim: Claim) -> str:
     """Return the resolver's proposal in words, or "" if there is none."""
-    if row.status != Claim.Status.PROPOSED or not isinstance(row.proposal, dict):
+    if claim.status != Claim.Status.PROPOSED or not isinstance(claim.proposal, dict):
         return ""
-    return describe_decision(row.proposal.get("decision", ""), row.proposal, row, "")
-
-
-def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, tense: str = "ed") -> str:
-    """Describe a decision in one line: in the past tense or, if ``tense`` is empty, as a proposal."""
-    done = bool(tense)
-    if row is None and "superseded" in names:
-        return describe_resolution(kind, names)
-    if row is None:
-        about, into = names.get("concept", ""), names.get("into", "")
-        doubted = f"memory {names['memory']}" if "memory" in names else f"what was said of {about}"
-        return {
-            "quarantine": f"Put {doubted} among the candidates",
-            "merge": f"Renamed {about} to {into}" if names.get("is_rename") else f"Merged {about} into {into}",
-            "delete": f"Deleted the dimension {about}",
-            "consolidate": f"Changed {doubted}",
-        }.get(kind, "Undid a decision")
-    if kind == "dismiss":
-        return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
-    if kind == "update" and row.is_retraction:
-        return f"{'Took' if done else 'Take'} out: {row.existing_words}"
-    if kind == "update":
-        return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
-    if kind == "decompose":
-        where = f"{names.get('existing_dimension', '')} for what stands, {names.get('new_dimension', '')} for the new"
-        return f"Both are true: {where}"
-    if kind == "relocate":
-        there = newcomer(row, names.get("dimension", ""), names.get("is_isa"))
-        return f"{'Moved' if done else 'Move'} to another dimension: {there}"
-    return "Undid a decision" if kind == "undo" else kind
+    return describe_verdict(claim.proposal.get("decision", ""), claim.proposal, claim, is_done=False)
 
 
 def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
-    """Describe in one line the decision about a conflict as a whole."""
-    gone = quote(one["text"] for one in (*names["superseded"], *names.get("dismissed", ())))
-    winner = quote([names["winner"]["text"]]) if names["winner"] else ""
-    kept = quote(one["text"] for one in names.get("others", ()))
+    """Describe what a decision did with the members of a conflict."""
+    rejected = quote(one["text"] for one in names.get("dismissed", ()))
+    superseded = quote(one["text"] for one in names["superseded"])
     if kind in ("dismiss", "accept"):
-        done = "Dismissed: it is no conflict" if kind == "dismiss" else "Left all as it is"
-        return f"{done}. Kept: {kept}" if kept else done
+        others = names.get("others", ())
+        kept = quote(one["text"] for one in others if one["kind"] != "claim")
+        if claims := quote(one["text"] for one in others if one["kind"] == "claim"):
+            return f"Kept {kept}; rejected {claims}" if kept else f"Rejected {claims}"
+        done = "Dismissed, as no conflict" if kind == "dismiss" else "Left as it is"
+        return f"{done}: {kept}" if kept else done
     answer = f"Answered {names['answer']}: " if names.get("answer") else ""
-    if answer and names["answer"] == "no":
-        return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
-    done = f"{winner} holds{f', in the place of {gone}' if gone else ''}"
-    return f"{answer}{done}"
+    parts = [f"superseded {superseded}"] if superseded else []
+    parts += [f"rejected {rejected}"] if rejected else []
+    if names["winner"] and names.get("answer") != "no":
+        parts.insert(0, f"accepted {quote([names['winner']['text']])}")
+    done = "; ".join(parts) or "nothing had to change"
+    return f"{answer}{done}" if answer else f"{done[0].upper()}{done[1:]}"
+
+
+def describe_job(kind: str, names: Mapping[str, Any]) -> str:
+    """Describe a change that no person decided row by row."""
+    about, into = names.get("concept", ""), names.get("into", "")
+    changed = f"memory {names['memory']}" if "memory" in names else f"statements about {about}"
+    match kind:
+        case "quarantine":
+            return f"Moved {changed} to the candidates"
+        case "merge":
+            return f"Renamed {about} to {into}" if names.get("is_rename") else f"Merged {about} into {into}"
+        case "delete":
+            return f"Deleted the dimension {about}"
+        case "consolidate":
+            return f"Changed {changed}"
+    return kind
 
 
 def join_alternatives(texts: Iterable[str]) -> str:
@@ -275,23 +256,27 @@ def quote(texts: Iterable[str]) -> str:
     return ", ".join(f"“{text.removesuffix('.')}”" for text in texts)
 
 
-def dated(at: datetime) -> datetime | None:
+def date_or_none(at: datetime) -> datetime | None:
     """Return when something was said, or None if unknown because the conversation was in progress when it was first
     read."""
     return at if is_dated(at.timestamp()) else None
 
 
-def tell_when(at: datetime) -> str:
+def format_date(at: datetime) -> str:
     """Return when something was said or, if unknown, before when."""
-    if dated(at) is not None:
+    if date_or_none(at) is not None:
         return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
     return f"before {timezone.localtime(at + timedelta(seconds=UNDATED_S)):%Y-%m-%d %H:%M}"
 
 
-def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
-    """Return the words that snapshots of edges refer to, by their ids, as people typed them."""
+def names_in(pictures: Iterable[Mapping[str, Any] | None], known: Mapping[int, str] | None = None) -> dict[int, str]:
+    """Return the words that snapshots of edges refer to, by their ids, as people typed them. Looks up those that are
+    not ``known``."""
     ids = {shown[key] for shown in pictures if shown for key in ("concept_id", "parent_id", "dim_id")}
-    return {word.pk: word.shown for word in Soas.objects.filter(pk__in=ids).only("token", "label")}
+    found = dict(known or {})
+    if missing := ids - found.keys():
+        found |= {word.pk: word.shown for word in Soas.objects.filter(pk__in=missing).only("token", "label")}
+    return found
 
 
 def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
@@ -315,3 +300,29 @@ def in_words(shown: Mapping[str, Any], tokens: Mapping[int, str]) -> str:
     """Describe a snapshot of an edge."""
     concept, parent, dim = (tokens.get(shown[key], "?") for key in ("concept_id", "parent_id", "dim_id"))
     return format_fact(concept, parent, dim, is_isa=shown["is_isa"])
+
+
+# --- origins ---
+
+
+def trace(conversation: bytes, said_at: datetime, noted_at: datetime) -> Origin:
+    """Return the origin of something said in a conversation with this opening, which is empty if there was none."""
+    if not conversation:
+        return Origin()
+    at = said_at if is_dated(said_at.timestamp()) else noted_at
+    told = urlencode({"conversation": conversation.hex(), "at": f"{at.timestamp():.6f}"})
+    is_kept = timezone.now() - at < timedelta(days=REQUESTS_KEPT_DAYS)
+    return Origin(at=at, request=f"{reverse('admin:proxy_origin')}?{told}", is_kept=is_kept)
+
+
+def trace_observation(row: Observation) -> Origin:
+    found = trace(bytes(row.digest)[:OPENING_BYTES], row.said_at, row.created_at)
+    return found._replace(sentence=row.evidence, agent=row.agent, role=row.role, observation=row.pk)
+
+
+def find_origins(fact: Edge | Candidate) -> list[Origin]:
+    """Return the origins of statements of the fact in prompts, newest first."""
+    words = {"concept": str(fact.concept), "parent": str(fact.parent)}
+    dimension = fact.dim.token if isinstance(fact, Edge) else fact.dimension
+    said = Observation.objects.filter(kind=Observation.Kind.TRIPLE, **words, dimension=dimension)
+    return [trace_observation(row) for row in said.order_by("-id")[:ORIGINS_MAX]]

@@ -26,8 +26,8 @@ def take(page: Page) -> None:
 
 
 def both(page: Page) -> None:
-    page.get_by_label("Dimension of what stands").fill("as-was")
-    page.get_by_label("Dimension of the new").fill("as-is")
+    page.get_by_label("Dimension of the current fact").fill("as-was")
+    page.get_by_label("Dimension of the new fact").fill("as-is")
     page.get_by_role("button", name="Both are true").click()
 
 
@@ -38,7 +38,7 @@ def other(page: Page) -> None:
 
 WAYS: dict[str, tuple[Way, str, str]] = {
     "keep": (keep, "dismiss", "dismissed"),
-    "take": (take, "update", "resolved"),
+    "take": (take, "supersede", "resolved"),
     "both": (both, "decompose", "resolved"),
     "other": (other, "relocate", "resolved"),
 }
@@ -85,7 +85,7 @@ def test_two_clicks_lead_from_the_list_to_a_decision_or_one_and_the_next_one_ope
     first, second, third = (world.dispute(whole, "isa_isa", f"clicks-{number}") for number in range(3))
 
     olga.opens(LIST)
-    olga.page.get_by_role("button", name=re.compile(f"^Keep existing: {first.word} ")).click()
+    olga.page.get_by_role("button", name=re.compile(f"^Keep existing ?: {first.word} ")).click()
     expect(olga.page).to_have_url(re.compile(f"{address(LIST)}$"))
     assert world.status(whole, first.id) == "dismissed"
 
@@ -123,7 +123,7 @@ def test_of_two_operators_the_second_is_told_and_nothing_happens_twice(whole: Fe
     otto.is_told("Nothing was decided.")
     expect(otto.page.locator("body")).to_contain_text("olga")
     assert world.facts(whole, dispute.word) == {f"{dispute.word} type container"}
-    assert world.decisions(whole, dispute.id) == [("update", "olga", "")]
+    assert world.decisions(whole, dispute.id) == [("supersede", "olga", "")]
 
 
 def test_what_another_decided_is_skipped_and_the_rest_is_done(whole: Festinger, as_: As) -> None:
@@ -141,7 +141,7 @@ def test_what_another_decided_is_skipped_and_the_rest_is_done(whole: Festinger, 
     olga.is_told("2 dismissed.")
     olga.is_told("1 skipped:")
     assert [world.decisions(whole, dispute.id) for dispute in disputes] == [
-        [("update", "otto", "")],
+        [("supersede", "otto", "")],
         [("dismiss", "olga", "noise")],
         [("dismiss", "olga", "noise")],
     ]
@@ -153,25 +153,25 @@ def test_the_list_is_narrowed_by_type_and_agent(whole: Festinger, olga: Person) 
 
     olga.opens(LIST)
     expect(links).to_have_count(4)
-    olga.page.get_by_text("More filters").click()
-    olga.page.locator("#desk-filters").get_by_label("Type").select_option("cycle")
-    olga.page.get_by_role("button", name="Show").click()
+    olga.page.get_by_role("button", name="Filters").click()
+    olga.page.locator("select[name=claims__collision_type__exact]").select_option("cycle", force=True)
+    olga.page.get_by_role("button", name="Apply Filters").click()
     expect(links).to_have_count(1)
     assert str(links.first.get_attribute("href")).startswith(address(PAGE, kinds["cycle"].id))
 
-    olga.opens(LIST, agent="nobody")
+    olga.opens(LIST, claims__agent__icontains="nobody")
     expect(links).to_have_count(0)
 
 
 def test_names_that_cannot_be_are_refused_in_words_and_stay_in_their_fields(whole: Festinger, olga: Person) -> None:
     dispute = world.dispute(whole, "isa_isa", "refused")
     olga.opens(PAGE, dispute.id)
-    olga.page.get_by_label("Dimension of what stands").fill("same")
-    olga.page.get_by_label("Dimension of the new").fill("same")
+    olga.page.get_by_label("Dimension of the current fact").fill("same")
+    olga.page.get_by_label("Dimension of the new fact").fill("same")
     olga.page.get_by_role("button", name="Both are true").click()
 
     olga.is_told("Nothing was decided.")
-    expect(olga.page.get_by_label("Dimension of the new")).to_have_value("same")
+    expect(olga.page.get_by_label("Dimension of the new fact")).to_have_value("same")
     assert world.decisions(whole, dispute.id) == []
 
 

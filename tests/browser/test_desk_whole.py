@@ -35,7 +35,7 @@ def test_what_is_right_is_chosen_with_the_mouse_undone_and_chosen_again_by_keys(
     state = olga.page.locator("section", has=olga.page.get_by_role("heading", name="mouse-mount_material"))
     state.get_by_role("button", name="This is right").click()
 
-    olga.is_told("holds, in the place of")
+    olga.is_told("; superseded")
     assert world.status(whole, conflict) == "resolved"
     assert world.standing(whole, "mouse-mount") == []
     olga.page.get_by_role("button", name="Undo").first.click()
@@ -52,7 +52,7 @@ def test_what_is_right_is_chosen_with_the_mouse_undone_and_chosen_again_by_keys(
 
 def test_questions_are_answered_by_keys_from_the_list_and_the_next_one_opens(whole: Festinger, olga: Person) -> None:
     first, second = asked(whole, "keys-api"), asked(whole, "other-api")
-    olga.opens(LIST, kind="narrative")
+    olga.opens(LIST, slot_kind__exact="narrative")
 
     olga.types("j", "2")
     expect(olga.page).to_have_url(re.compile(f"{address(PAGE, first)}.*#choose-2$"))
@@ -63,7 +63,7 @@ def test_questions_are_answered_by_keys_from_the_list_and_the_next_one_opens(who
     assert world.standing(whole, "keys-api") == []
     assert world.decisions(whole, first) == [("answer", "olga", "")]
     olga.types("d", "Enter")
-    olga.is_told("Dismissed: it is no conflict")
+    olga.is_told("Dismissed, as no conflict")
     assert world.status(whole, second) == "dismissed"
     assert world.standing(whole, "other-api") == [("interface", "rest")]
 

@@ -49,16 +49,16 @@ def test_the_list_is_cleared_without_leaving_it(whole: Festinger, olga: Person) 
     olga.opens(LIST)
 
     olga.types("j", "1", "Enter")
-    olga.is_told("Decided. Kept what stands")
+    olga.is_told("Decided. Kept")
     olga.types("u")
     olga.is_told("Undone")
     olga.types("j", "1", "Enter")
-    olga.is_told("Decided. Kept what stands")
+    olga.is_told("Decided. Kept")
     olga.types("j", "2", "Enter")
-    olga.is_told("Decided. Took the new")
+    olga.is_told("Decided. Accepted")
     olga.types("j", "3")
     stands_at(olga, split.id)
-    expect(olga.page.get_by_label("Dimension of what stands")).to_be_focused()
+    expect(olga.page.get_by_label("Dimension of the current fact")).to_be_focused()
 
     statuses = [world.status(whole, dispute.id) for dispute in (kept, replaced, split)]
     assert statuses == ["dismissed", "resolved", "pending"]
@@ -101,7 +101,7 @@ def test_keys_are_letters_while_one_types_and_can_be_switched_off(whole: Festing
 
     olga.types("3")
     olga.page.keyboard.type("n1u")
-    expect(olga.page.get_by_label("Dimension of what stands")).to_have_value("n1u")
+    expect(olga.page.get_by_label("Dimension of the current fact")).to_have_value("n1u")
     olga.types("Escape", "?")
     expect(olga.page.get_by_role("dialog")).to_be_visible()
     olga.page.get_by_label("Use these keys on this device").press("Space")

@@ -19,9 +19,9 @@ from resolution.intake.policies import explain_refusal, rebase_claims
 from resolution.intake.retirement import put_back, retire_one
 from resolution.models import Candidate, Claim, Conflict, Run
 from resolution.naming.merging import merge
-from resolution.pages import conflict_facts
+from resolution.pages import queries
 from resolution.pages.concept_detail import find_concept_page
-from resolution.pages.conflict_detail import dossier
+from resolution.pages.conflicts import load_page
 from resolution.quarantine import find_suspects, quarantine
 from tests.arrange import OPERATOR, dispute, dump, facts, forget, graph, say
 
@@ -60,7 +60,7 @@ def test_a_cycle_is_a_conflict_whichever_way_it_closes() -> None:
 
     assert (outcome.status, str(outcome.existing)) == ("conflict", "nginx -ispart openssl in context of uses")
     assert outcome.claim is not None
-    assert [str(step) for step in conflict_facts.ring(outcome.claim)] == [
+    assert [str(step) for step in queries.find_ring(outcome.claim)] == [
         "kvasir uses nginx",
         "nginx uses openssl",
     ]
@@ -85,9 +85,9 @@ def test_of_a_slot_with_many_one_fact_is_disputed_decided_and_put_back() -> None
     assert claim is not None
     before = dump()
 
-    page = dossier(claim.conflict_id)
+    page = load_page(claim.conflict_id)
     assert page is not None
-    assert page.row.existing.words == "kvasir uses redis"
+    assert page.members[0].text == "kvasir uses redis"
     concept = find_concept_page(Soas.objects.get(token="kvasir").pk)
     assert concept is not None
     disputed = {known.edge.parent.token for known in concept.facts if known.edge.open_conflict is not None}

@@ -5,7 +5,7 @@ from django.db import connection
 
 from resolution.conflicts.opening import Member, open_conflict
 from resolution.models import Conflict
-from resolution.pages.audits import touching
+from resolution.pages.queries import touching
 from tests.arrange import dispute, remember, settle
 
 pytestmark = pytest.mark.django_db

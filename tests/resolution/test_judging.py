@@ -16,7 +16,7 @@ from resolution.conflicts.verdict import Verdict
 from resolution.intake import quotas
 from resolution.models import Claim
 from resolution.nightly.judge import build_question_about, judge
-from resolution.pages.conflict_list import RELATED
+from resolution.pages.queries import RELATED
 from tests.arrange import dispute, said, say
 from tests.llm_server import LlmServer
 from tests.resolution.disputes import DECOMPOSE, kinds, places

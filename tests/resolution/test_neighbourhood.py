@@ -16,7 +16,7 @@ from resolution.nightly.resolver import pending
 from resolution.pages import concept_graph
 from resolution.pages.concept_detail import find_concept_page, find_fact_page
 from resolution.pages.concept_graph import FIRST_RING_MAX, LOOKED_AT_MAX, NODES_MAX, Neighbourhood
-from resolution.pages.conflict_list import Filters, next_open
+from resolution.pages.queries import find_conflicts, find_next
 from tests.arrange import dismiss, dispute, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
@@ -126,7 +126,7 @@ def test_of_several_claims_to_a_place_all_are_one_and_decided_in_their_order() -
     in_order = list(pending())
 
     assert in_order == [rows[1], rows[2], rows[0]] == pictured.claims == told.claims
-    assert next_open(Filters()) == rows[1].conflict
+    assert find_next(find_conflicts(), None) == rows[1].conflict
     assert (
         standing.conflict_id
         == pictured.facts[0].edge.open_conflict

@@ -230,9 +230,9 @@ def play_answer(given: Any, _: LlmServer) -> None:
     assert "?." not in line
     assert line.endswith("Reason: test")
     assert {
-        "yes": f"yes: {question} “We use Postgres 14” holds, in the place of “The migration went to Postgres 17”.",
-        "no": f"no: {question} “We use Postgres 14” no longer holds.",
-        "dismiss": f"{question} Dismissed: it is no conflict. Kept: “We use Postgres 14”",
+        "yes": f"yes: {question} accepted “We use Postgres 14”; superseded “The migration went to Postgres 17”.",
+        "no": f"no: {question} superseded “We use Postgres 14”.",
+        "dismiss": f"{question} Dismissed, as no conflict: “We use Postgres 14”",
     }[action] in line
     gone = {"yes": other, "no": asked}.get(action)
     assert [line for line in story if "(replaced)" in line] == [

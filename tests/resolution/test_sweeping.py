@@ -15,7 +15,7 @@ from resolution.conflicts.verdict import Resolution
 from resolution.models import Conflict, LayerSlot, Run
 from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
-from resolution.pages.conflict_members import read_conflict
+from resolution.pages.conflicts import load_page
 from tests.arrange import OPERATOR, say
 
 pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
@@ -47,6 +47,11 @@ def sweep() -> dict[str, int]:
 
 def open_ones() -> list[str]:
     return sorted(Conflict.objects.filter(status="open").values_list("slot_kind", flat=True))
+
+
+def is_found(conflict: Conflict) -> bool:
+    page = load_page(conflict.pk)
+    return page is not None and page.is_found
 
 
 def test_what_slipped_past_is_found_once(project: Project) -> None:
@@ -115,7 +120,7 @@ def test_what_the_rules_no_longer_find_stays_open_and_says_so(
     remembered("The user prefers rebase workflow.")
     remembered("The user prefers merge workflow.")
     assert sweep() == {"opened": 2}
-    assert all(read_conflict(conflict).is_found for conflict in Conflict.objects.all())
+    assert all(is_found(conflict) for conflict in Conflict.objects.all())
 
     monkeypatch.setattr("resolution.conflicts.sweep.VERSION", keys.VERSION + 1)
     monkeypatch.setattr(slots, "VERSION", slots.VERSION + 1)
@@ -124,7 +129,7 @@ def test_what_the_rules_no_longer_find_stays_open_and_says_so(
 
     assert sweep() == {"slots": 3}
     assert open_ones() == [KINDS.CROSS_LAYER, KINDS.MEMORY_SLOT]
-    assert not any(read_conflict(conflict).is_found for conflict in Conflict.objects.all())
+    assert not any(is_found(conflict) for conflict in Conflict.objects.all())
 
 
 def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Project) -> None:

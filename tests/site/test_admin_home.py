@@ -117,7 +117,7 @@ def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Clie
 
     html = page(operator)
 
-    assert "7 1 with priority; oldest 3 days ago" in text(html)
+    assert "7 1 high priority; oldest 3 days ago" in text(html)
     assert "kvasir is a repo or container [type] priority" in text(html)
     assert text(html).index("kvasir is") < text(html).index("thing0 is")
     assert "thing5 is" not in text(html)

@@ -252,7 +252,7 @@ def test_what_stands_against_it_is_replaced_with_one_click(client: Client) -> No
 
     assert answer.redirect_chain == [(leads_to, 302)]
     assert edge().parent.token == "turing"
-    assert "Decided. Took the new: gnommoweb runs on turing." in answer.content.decode()
+    assert "Decided. Accepted “gnommoweb runs on turing”; superseded" in answer.content.decode()
 
 
 def test_what_is_not_understood_is_told_and_kept_in_the_field(operator: Client) -> None:

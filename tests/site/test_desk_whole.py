@@ -11,7 +11,7 @@ from memory.models import Edge, Memory, MemoryLineage, Project
 from memory.running import bootstrap
 from resolution.models import Conflict, Decision
 from tests.arrange import contest, dispute, facts, prefer, remember, settle, stand
-from tests.site.test_desk import BULK, LIST, content, person, press, text, undo_button
+from tests.site.test_desk import LIST, TYPE, content, person, press, select_all, text, undo_button
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -71,11 +71,11 @@ def test_all_kinds_are_one_list_in_one_order_and_each_filter_shows_its_own(opera
         "decision.mount_material = GF-PTFE or mount has peek as its material",
         "Is the API still REST?",
     ]
-    assert rows_of(operator, kind="cross_layer") == [titles[1]]
-    assert rows_of(operator, kind="edge_slot") == [titles[0]]
-    assert rows_of(operator, kind="narrative", q="graphql") == [titles[2]]
+    assert rows_of(operator, slot_kind__exact="cross_layer") == [titles[1]]
+    assert rows_of(operator, slot_kind__exact="edge_slot") == [titles[0]]
+    assert rows_of(operator, slot_kind__exact="narrative", q="graphql") == [titles[2]]
     assert rows_of(operator, project="p05") == [titles[1]]
-    assert rows_of(operator, type="isa_isa") == [titles[0]]
+    assert rows_of(operator, **{TYPE: "isa_isa"}) == [titles[0]]
     assert rows_of(operator, q=f"#{across.pk}") == [titles[1]]
     assert rows_of(operator, status="resolved") == []
     # And from each the next one opens, from the last the first.
@@ -105,7 +105,7 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
 
     told = decide(operator, conflict, f"project_state:{conflict.members.get(kind='project_state').object_id}")
 
-    assert "“decision.mount_material = GF-PTFE” holds, in the place of “mount has peek as its material”" in text(told)
+    assert "Accepted “decision.mount_material = GF-PTFE”; superseded “mount has peek as its material”" in text(told)
     assert "mount isa peek material" not in facts()
     operator.post(undo_button(told), follow=True)
     assert "mount isa peek material" in facts()
@@ -115,8 +115,8 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
     assert edge.object_id in Edge.objects.values_list("pk", flat=True)
     decision = Decision.objects.get(kind="supersede")
     page = text(operator.get(f"/admin/resolution/decision/{decision.pk}/change/"))
-    assert "Holds decision.mount_material = GF-PTFE" in page
-    assert "Superseded mount has peek as its material" in page
+    assert "accepted: decision.mount_material = GF-PTFE" in page
+    assert "superseded: mount has peek as its material" in page
     assert "mount [material] mount has peek as its material" in page
 
 
@@ -126,12 +126,12 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
     decide(operator, layered(), "dismiss")
     address = "/admin/resolution/decision/"
 
-    assert "Dismissed: it is no conflict" in text(operator.get(address))
+    assert "Dismissed, as no conflict" in text(operator.get(address))
     found = text(operator.get(address, {"effect": "superseded"}))
 
-    assert "in the place of “Sam prefers the rebase flow”" in found
-    assert "Dismissed: it is no conflict" not in found
-    assert "in the place of" in text(operator.get(address, {"q": "merge-commit"}))
+    assert "superseded “Sam prefers the rebase flow”" in found
+    assert "Dismissed, as no conflict" not in found
+    assert "; superseded" in text(operator.get(address, {"q": "merge-commit"}))
     page = text(operator.get(f"{address}{Decision.objects.get(kind='supersede').pk}/change/"))
     assert "memory “Sam prefers the merge-commit flow.” Active, 51 %, disputed Active, 80 %" in page
 
@@ -139,29 +139,29 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
 def test_a_question_is_answered_and_the_next_conflict_opens(operator: Client) -> None:
     story, other = asked(), layered()
     shown = text(operator.get(page_of(story)))
-    assert "“api is a rest [interface]” holds, no longer “decision.api = graphql”." in shown
-    assert "“api is a rest [interface]” holds no longer." in shown
+    assert "“api is a rest [interface]” is current; superseded: “decision.api = graphql”." in shown
+    assert "“api is a rest [interface]”: superseded." in shown
 
     told = decide(operator, story, "no", reason="it moved")
 
     assert told.redirect_chain[-1][0].endswith(page_of(other))
     assert "api isa rest interface" not in facts()
-    assert "Answered no: “api is a rest [interface]” no longer holds" in text(told)
+    assert "Answered no: superseded “api is a rest [interface]”" in text(told)
 
 
 def test_many_are_dismissed_at_once_and_undone_together(operator: Client) -> None:
     claim = dispute("gnommoweb isa repo type", "gnommoweb isa container type")
     conflicts = [layered(name) for name in ("mount", "frame")]
-    seals = re.findall(r'name="selected" value="([^"]*)"', content(operator.get(LIST)))
+    chosen = select_all(operator)
     remember("nobody looks at this")
 
-    told = operator.post(BULK, {"selected": list(map(unescape, seals)), "decision": "dismiss"}, follow=True)
+    told = operator.post(LIST, {**chosen, "action": "dismiss"}, follow=True)
 
     assert "3 dismissed." in text(told)
     assert not Conflict.objects.filter(status="open").exists()
     press(operator, told, "Undo all")
     assert Conflict.objects.filter(status="open").count() == 3
-    told = operator.post(BULK, {"selected": list(map(unescape, seals)), "decision": "update"}, follow=True)
+    told = operator.post(LIST, {**select_all(operator), "action": "use_newest"}, follow=True)
     assert f"Conflict {conflicts[0].pk} " in text(told)
     claim.refresh_from_db()
     assert claim.status == "resolved"
@@ -179,7 +179,7 @@ def test_what_has_changed_since_it_was_shown_is_not_decided(operator: Client) ->
     assert "has changed meanwhile. Look at it again." in text(told)
     rebase.refresh_from_db()
     assert rebase.status == "active"
-    assert "It said then: Sam prefers the rebase flow." in text(operator.get(page_of(conflict)))
+    assert "Earlier text: Sam prefers the rebase flow." in text(operator.get(page_of(conflict)))
 
 
 def test_who_may_only_look_sees_no_button(viewer: Client) -> None:

@@ -287,8 +287,8 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     assert claim is not None
     decision = Decision.objects.filter(run__trigger="quarantine").order_by("pk")[0]
     shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
-    assert "among the candidates" in shown
-    assert "among the candidates" in operator.get("/admin/resolution/decision/").content.decode()
+    assert "to the candidates" in shown
+    assert "to the candidates" in operator.get("/admin/resolution/decision/").content.decode()
     undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
     assert "Undone" in undone.content.decode()
 
@@ -314,4 +314,4 @@ def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(oper
     for decision in Decision.objects.all():
         assert operator.get(f"/admin/resolution/decision/{decision.pk}/change/").status_code == 200
     shown = operator.get("/admin/resolution/decision/").content.decode()
-    assert f"Put memory {memory.pk} among the candidates" in shown
+    assert f"Moved memory {memory.pk} to the candidates" in shown

@@ -68,7 +68,7 @@
 
     const KEYS = {
         j: () => moveBy(1), ArrowDown: () => moveBy(1), k: () => moveBy(-1), ArrowUp: () => moveBy(-1),
-        x: select, "/": () => focusOn("#desk-search"), "?": help,
+        x: select, "/": () => focusOn("#searchbar"), "?": help,
         ...Object.fromEntries([..."123456789adp"].map((key) => [key, () => choose(key)])),
         n: () => press("#desk-next"), u: () => press("button.desk-undo"),
     };

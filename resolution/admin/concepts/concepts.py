@@ -36,9 +36,10 @@ from resolution.intake import teaching
 from resolution.intake.place import Outcome
 from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
-from resolution.pages import concept_graph, conflict_list
+from resolution.pages import concept_graph
 from resolution.pages.concept_detail import find_concept_page
 from resolution.pages.concept_graph import DEPTH_MAX, Neighbourhood
+from resolution.pages.conflicts import read_seen
 
 PAGE = "admin:memory_soas_change"
 
@@ -172,7 +173,8 @@ class SoasAdmin(SetsMarks, Fixed, ReadPage):
             may_decide = outcome.status == "conflict" and request.user.has_perm("resolution.change_conflict")
             if may_decide and outcome.claim is not None:
                 decide = reverse("admin:resolution_conflict_decide", args=[outcome.claim.conflict_id])
-                fields = {"decision": "update", "seen": conflict_list.seal(outcome.claim), "next": back}
+                seen = read_seen(outcome.claim.conflict_id)
+                fields = {"decision": f"claim:{outcome.claim.pk}", "seen": seen, "next": back}
                 sentence = with_button(request, sentence, "Replace it", decide, **fields)
             self.message_user(request, sentence, level)
         if any(outcome.status == "invalid" for outcome in outcomes):

@@ -17,7 +17,7 @@ from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
-from resolution.pages.words import tell_when
+from resolution.pages.words import format_date
 
 NEIGHBOURS = 3  # messages of the conversation shown before and after
 
@@ -60,7 +60,7 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     actions = ("forget_them",)
     actions_detail = ("forget",)
 
-    when_said = column("said_at", tell_when, "said at")
+    when_said = column("said_at", format_date, "said at")
     forget_them = make_forgetting("Forget for good, with what was remembered of nothing else …")
 
     beginning = column("text", partial(shorten, most=160))

@@ -32,7 +32,7 @@ from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
 from resolution.nightly.doubts import find_proposed
-from resolution.pages.words import MEMORY_CHANGES, percent, tell_when
+from resolution.pages.words import MEMORY_CHANGES, format_date, percent
 
 HISTORY_MAX = 50  # changes shown on a memory's page
 
@@ -188,7 +188,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     def state(self, row: Memory) -> str:
         return capfirst(f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}")
 
-    when_said = column("said_at", tell_when, "said at")
+    when_said = column("said_at", format_date, "said at")
     written = column("last_updated", ago, "last evidence")
 
     @admin.display(description="evidence")
