@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -35,7 +36,7 @@ def dimensions() -> None:
 @pytest.fixture(autouse=True)
 def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """None waits: what is learned from them is tested in tests/memory/test_learner.py."""
-    monkeypatch.setattr(tasks, "learn_messages", lambda: None)
+    monkeypatch.setattr(tasks, "start_learning", lambda: SimpleNamespace(learn=lambda: None))
 
 
 def observe(text: str, **fields: Any) -> Observation:

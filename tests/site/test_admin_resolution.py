@@ -58,7 +58,7 @@ def test_the_button_asks_for_a_run_and_leads_to_it(operator: Client) -> None:
     answer = operator.post(RUN_NOW, follow=True)
 
     run = Run.objects.get()
-    assert (run.status, run.trigger, run.actor) == ("running", "admin", "operator")
+    assert (run.status, run.trigger, run.actor) == ("requested", "admin", "operator")
     assert f"Run {run.pk} queued." in text(answer)
     assert f'href="/admin/resolution/run/{run.pk}/change/"' in answer.content.decode()
 
