@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -120,21 +120,28 @@ def without_search() -> Iterator[None]:
 
 def place(dsn: str, rounds: int) -> dict[str, dict[str, float]]:
     """The search is timed where it happens: two runs after each other differ by more than it takes."""
+    from memory.graph import store
     from resolution.conflicts import detection
     from resolution.observations import settle_due
 
     searched = 0.0
-    search = detection.detect_facts
 
-    def search_timed(edge_ids: Sequence[int]) -> None:
-        nonlocal searched
-        began = time.perf_counter()
-        search(edge_ids)
-        searched += time.perf_counter() - began
+    def timed(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            nonlocal searched
+            began = time.perf_counter()
+            found = work(*arguments)
+            searched += time.perf_counter() - began
+            return found
+
+        return run
 
     rates: dict[str, list[float]] = {"without": [], "with": []}
     words = placing.NEW | {"slot": "n + {start}"}
-    with mock.patch.object(detection, "detect_facts", search_timed):
+    with (
+        mock.patch.object(store, "followers", [timed(detection.note_facts)]),
+        mock.patch.object(detection, "refresh", timed(detection.refresh)),
+    ):
         for number in range(rounds + 1):
             start = 1_000_000 + number * placing.STATEMENTS
             said = placing.SAY.format(**words | {"slot": words["slot"].format(start=start)})

@@ -1,6 +1,6 @@
 """The answers' JSON for facts, candidates, conflicts, decisions and runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -11,10 +11,8 @@ from pydantic import AliasPath, BeforeValidator
 
 from memory.english.name_shapes import find_doubt
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
-from memory.types import Place
 from proxy.api.endpoint import OpenOutput, Output
-from resolution.conflicts.in_the_way import edges_near, in_the_way
-from resolution.conflicts.members import DisputedRow, read_rows
+from resolution.conflicts.members import DisputedRow, find_opponent, read_rows
 from resolution.conflicts.opening import list_open_of
 from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
@@ -258,14 +256,13 @@ def conflicts_out(rows: Sequence[Conflict], out: type[Serialized]) -> list[Seria
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
     whole = Prefetch("members", ConflictMember.objects.select_related("conflicts_with"))
     prefetch_related_objects(rows, Prefetch("claims", claims), whole, Prefetch("decisions", decided))
-    standing = edges_near(claim for row in rows for claim in row.claims.all())
     disputed: dict[int, list[DisputedRow]] = {}
     for one in read_rows([member for row in rows for member in row.members.all()]):
         disputed.setdefault(one.member.conflict_id, []).append(one)
     items = [out.model_validate(row) for row in rows]
     for item, row in zip(items, rows, strict=True):
         item.decisions = [decision_out(decision) for decision in row.decisions.all()]
-        item.members = [MemberOut(**one) for one in _list_members(row, standing, disputed.get(row.pk, ()))]
+        item.members = [MemberOut(**one) for one in _list_members(row, disputed.get(row.pk, ()))]
     return items
 
 
@@ -284,19 +281,18 @@ def surroundings_out(conflict_id: int) -> ConflictDetails | None:
     return told
 
 
-def _list_members(
-    row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow]
-) -> list[dict[str, Any]]:
+def _list_members(row: Any, disputed_rows: Sequence[DisputedRow]) -> list[dict[str, Any]]:
     # Insert claims in the order in which they are decided, after the facts that they dispute.
     members = [_member_out(one) for one in disputed_rows if not isinstance(one.row, Claim)]
     at = next((number for number, member in enumerate(members) if member["trust"] < CLAIM_TRUST), len(members))
-    members[at:at] = [_claim_out(claim, standing) for claim in row.claims.all()]
+    edges = [one.row for one in disputed_rows if isinstance(one.row, Edge)]
+    members[at:at] = [_claim_out(claim, edges) for claim in row.claims.all()]
     return members
 
 
-def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
+def _claim_out(row: Any, edges: Iterable[Edge]) -> dict[str, Any]:
     """Serialize a claim that was loaded with its support."""
-    existing = in_the_way(row, standing)
+    existing = find_opponent(row, edges)
     against: Any = EdgeOut.model_validate(existing) if existing is not None else None
     if row.status not in OPEN and row.existing_parent is not None and not (existing and row.is_against(existing)):
         # It was decided, and something else may stand in the slot by now.

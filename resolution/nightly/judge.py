@@ -10,7 +10,7 @@ from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Sour
 from memory.questions import explain_concept
 from memory.timing import describe_time
 from memory.types import Triple
-from resolution.conflicts.in_the_way import edge_at, edges_near
+from resolution.conflicts.members import read_opponent
 from resolution.conflicts.verdict import Verdict, read_verdict
 from resolution.models import Claim, CollisionType
 from resolution.nightly.resolver_prompt import Case, CaseSide, QuotedStatement, build_question
@@ -74,7 +74,7 @@ def _name(agent: str, source: str) -> str:
 
 def _existing(claim: Claim) -> CaseSide:
     """Return the current fact in the slot or, if it is gone, what the queue knows about it."""
-    edge = edge_at(claim.incoming, edges_near([claim]))
+    edge = read_opponent(claim)
     if edge is not None:
         return _claim(edge)
     fact = Triple(str(claim.concept), str(claim.existing_parent), str(claim.dim), claim.existing_is_isa)

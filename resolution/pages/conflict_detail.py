@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
-from resolution.conflicts.in_the_way import in_the_way
+from resolution.conflicts.members import find_opponent
 from resolution.conflicts.queue import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.pages import conflict_facts
@@ -101,7 +101,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
     about = Edge.objects.filter(concept_id=claim.concept_id).exclude(parent_id=claim.concept_id)
     edges = list(about.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1])
     ring = conflict_facts.ring(claim) if claim.existing_parent is None else []
-    standing = in_the_way(claim, {edge.place: edge for edge in (*ring, *edges)})
+    standing = find_opponent(claim, (*ring, *edges))
     history, statements = _history(claim, standing)
     row = ConflictRow(
         claim,

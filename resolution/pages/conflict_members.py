@@ -13,8 +13,7 @@ from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryLineage, Pro
 from memory.templatetags.times import ago
 from resolution.conflicts.decide import describe_seen
 from resolution.conflicts.detection import disagree
-from resolution.conflicts.in_the_way import in_the_way
-from resolution.conflicts.members import DisputedRow, read_rows
+from resolution.conflicts.members import DisputedRow, find_opponent, read_rows
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 from resolution.pages.conflict_detail import DECISIONS_MAX, DecisionInWords, TimelineEntry
 from resolution.pages.conflict_list import ConflictRow
@@ -138,7 +137,7 @@ def _find_first_claim(rows: Sequence[DisputedRow]) -> ConflictRow | None:
     first = min(claims, key=lambda one: (not one.waits, -one.row.priority, one.row.created_at, one.row.pk))
     claim = first.row
     claim.support, claim.open_claims = first.member.support, sum(one.waits for one in claims)
-    edge = in_the_way(claim, {one.row.place: one.row for one in rows if isinstance(one.row, Edge)})
+    edge = find_opponent(claim, (one.row for one in rows if isinstance(one.row, Edge)))
     return ConflictRow(claim, existing_side(claim, edge), incoming_side(claim), describe_proposal(claim))
 
 
