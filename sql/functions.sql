@@ -216,11 +216,36 @@ $$;
 
 -- === resolution: conflicts and their claims (resolution_queue) are kept in step, whoever writes ===
 
--- Add new claims to the members of their conflicts and raise the conflicts' priority.
+-- Make the facts that these open claims dispute members of their conflicts: what is in the slot, the fact that is taken
+-- back, or the one that closes a ring.
+CREATE FUNCTION disputed_facts_become_members(claims bigint[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support)
+    SELECT DISTINCT conflict_id, 'edge', edge_id, 2, jsonb_build_array(jsonb_build_array(urd.agent, urd.channel))
+    FROM resolution_queue AS claim
+    JOIN LATERAL (VALUES (concept_id, existing_parent_id), (blocking_concept_id, concept_id)) AS fact (id, parent_id)
+        ON fact.parent_id IS NOT NULL
+    JOIN urd ON (urd.id, urd.parent_id, urd.dim_id) = (fact.id, fact.parent_id, claim.dim_id)
+    WHERE claim.id = ANY(claims) AND status IN ('pending', 'proposed')
+    ON CONFLICT DO NOTHING
+$$;
+
+-- Make new facts members of the conflicts of open claims against them.
+CREATE FUNCTION new_facts_are_disputed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM disputed_facts_become_members(array_agg(claim.id)) FROM added
+    JOIN resolution_queue AS claim ON (claim.concept_id, claim.dim_id, claim.existing_parent_id)
+                                    = (added.id, added.dim_id, added.parent_id)
+    WHERE status IN ('pending', 'proposed')
+    HAVING count(*) > 0;
+    RETURN NULL;
+END $$;
+
+-- Add new claims and the facts that they dispute to the members of their conflicts and raise the conflicts' priority.
 CREATE FUNCTION claims_become_members() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support)
     SELECT conflict_id, 'claim', id, 2, jsonb_build_array(jsonb_build_array(agent, channel)) FROM added;
+    PERFORM disputed_facts_become_members(array_agg(id)) FROM added;
     UPDATE conflict SET priority = greatest(conflict.priority, joined.priority),
            detected_at = least(detected_at, created_at)
     FROM (SELECT conflict_id, max(priority) AS priority, min(created_at) AS created_at FROM added GROUP BY conflict_id)
@@ -263,8 +288,9 @@ DECLARE
     touched bigint[];
 BEGIN
     SELECT array_agg(DISTINCT now.conflict_id) INTO touched FROM now JOIN was ON was.id = now.id
-    WHERE (now.status, now.priority, now.resolved_at, now.resolution)
-          IS DISTINCT FROM (was.status, was.priority, was.resolved_at, was.resolution);
+    WHERE (now.status, now.priority, now.resolved_at, now.resolution, now.existing_parent_id, now.blocking_concept_id)
+          IS DISTINCT FROM (was.status, was.priority, was.resolved_at, was.resolution, was.existing_parent_id,
+                            was.blocking_concept_id);
     IF touched IS NULL THEN
         RETURN NULL;
     END IF;
@@ -279,18 +305,23 @@ BEGIN
       AND conflict_member.conflict_id <> now.conflict_id;
     SELECT array_agg(DISTINCT conflict_id) INTO touched FROM resolution_queue
     WHERE conflict_id = ANY(touched) OR id IN (SELECT id FROM now);
+    PERFORM disputed_facts_become_members(array_agg(id)) FROM now;
     PERFORM conflicts_follow(touched);
     RETURN NULL;
 END $$;
 
--- Remove deleted claims from their conflicts, and conflicts without members.
+-- Remove deleted claims from their conflicts, and conflicts of facts without claims.
 CREATE FUNCTION claims_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM gone);
+    empty bigint[];
 BEGIN
     DELETE FROM conflict_member USING gone WHERE kind = 'claim' AND object_id = gone.id;
-    DELETE FROM conflict WHERE id = ANY(touched)
-        AND NOT EXISTS (SELECT FROM conflict_member WHERE conflict_id = conflict.id);
+    SELECT array_agg(id) INTO empty FROM conflict WHERE id = ANY(touched) AND slot_kind = 'edge_slot'
+        AND NOT EXISTS (SELECT FROM conflict_member WHERE conflict_id = conflict.id AND kind <> 'edge')
+        AND NOT EXISTS (SELECT FROM decision WHERE conflict_id = conflict.id);
+    DELETE FROM conflict_member WHERE conflict_id = ANY(empty);
+    DELETE FROM conflict WHERE id = ANY(empty);
     PERFORM conflicts_follow(touched);
     PERFORM conflicts_close_moot(array_agg(id)) FROM conflict
     WHERE id = ANY(touched) AND conflict_count_current(id) < 2;
@@ -507,10 +538,19 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Remove the slots of forgotten memories.
-CREATE FUNCTION forgotten_memories_meet_nothing() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Remove what a row said of slots, when it is changed or deleted; whoever changed it stores what it says now, or the next
+-- sweep does. The trigger's arguments are the kind of the row and its key column.
+CREATE FUNCTION delete_slot_claims() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM layer_slot USING gone WHERE kind = 'memory' AND object_id = gone.id;
+    DELETE FROM slot_claim WHERE kind = TG_ARGV[0] AND object_id = (to_jsonb(OLD) ->> TG_ARGV[1])::bigint;
+    RETURN NULL;
+END $$;
+
+-- Remove what the facts with a word said of slots, when the word is changed.
+CREATE FUNCTION delete_slot_claims_of_word() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM slot_claim WHERE kind = 'edge' AND object_id = ANY(ARRAY(
+        SELECT edge_id FROM urd WHERE id = NEW.id OR parent_id = NEW.id OR dim_id = NEW.id));
     RETURN NULL;
 END $$;
 

@@ -173,6 +173,8 @@ CREATE TRIGGER members_follow_their_conflict AFTER UPDATE ON conflict FOR EACH R
     EXECUTE FUNCTION members_follow_their_conflict();
 
 -- Conflicts follow what happens to facts and project state.
+CREATE TRIGGER new_facts_are_disputed AFTER INSERT ON urd
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION new_facts_are_disputed();
 CREATE TRIGGER facts_leave_their_conflicts AFTER DELETE ON urd
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION facts_leave_their_conflicts();
 CREATE TRIGGER state_leaves_its_conflicts AFTER UPDATE ON project_state FOR EACH ROW
@@ -184,8 +186,16 @@ CREATE TRIGGER forgotten_memories_are_asked_about_no_more AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forgotten_memories_are_asked_about_no_more();
 CREATE TRIGGER forgotten_memories_leave_their_conflicts AFTER DELETE ON memory
     REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forgotten_memories_leave_their_conflicts();
-CREATE TRIGGER forgotten_memories_meet_nothing AFTER DELETE ON memory
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forgotten_memories_meet_nothing();
+
+-- What rows say of slots is stored when they are written.
+CREATE TRIGGER memory_slot_claims_are_deleted AFTER DELETE OR UPDATE OF text, category, slot, project_id ON memory
+    FOR EACH ROW EXECUTE FUNCTION delete_slot_claims('memory', 'id');
+CREATE TRIGGER project_state_slot_claims_are_deleted AFTER DELETE OR UPDATE OF value ON project_state
+    FOR EACH ROW EXECUTE FUNCTION delete_slot_claims('project_state', 'id');
+CREATE TRIGGER urd_slot_claims_are_deleted AFTER DELETE OR UPDATE OF id, parent_id, dim_id ON urd
+    FOR EACH ROW EXECUTE FUNCTION delete_slot_claims('edge', 'edge_id');
+CREATE TRIGGER soas_slot_claims_are_deleted AFTER UPDATE OF token ON soas
+    FOR EACH ROW WHEN (OLD.token <> NEW.token) EXECUTE FUNCTION delete_slot_claims_of_word();
 
 -- === resolution: the log of decisions ===
 

@@ -51,8 +51,8 @@ EDGES = """
            is_corroborated, agent, is_additive, extract(epoch FROM said_at)::float8
     FROM urd WHERE {which} ORDER BY id, dim_id DESC
 """
-# The values claimed of disputed slots. A fact that contradicts a memory or project state has no claimed value. Where a
-# dimension keeps all, the fact itself is disputed.
+# The values claimed of disputed slots. A fact that contradicts a memory or project state (others are beside their
+# claims) has no claimed value. Where a dimension keeps all, the fact itself is disputed.
 QUEUE = """
     SELECT concept_id, dim_id, word, token FROM (
         SELECT claim.concept_id, claim.dim_id, soas.id AS word, token, claim.id AS number
@@ -62,7 +62,7 @@ QUEUE = """
         SELECT urd.id, urd.dim_id, parent.id, CASE WHEN is_additive THEN parent.token END, NULL
         FROM conflict JOIN conflict_member AS member ON member.conflict_id = conflict.id AND member.kind = 'edge'
         JOIN urd ON edge_id = member.object_id JOIN soas AS parent ON parent.id = urd.parent_id
-        WHERE conflict.status = 'open'
+        WHERE conflict.status = 'open' AND slot_kind <> 'edge_slot'
     ) AS disputed WHERE {which} ORDER BY number DESC NULLS LAST
 """
 DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple WHERE {which}"

@@ -18,7 +18,7 @@ from memory.types import Triple, TripleIds
 from resolution.actors import Actor
 from resolution.conflicts import rulings
 from resolution.conflicts.change_log import find_changed_slots, read_changes, recording
-from resolution.conflicts.detection import close_agreed, detect_facts
+from resolution.conflicts.detection import close_agreed, refresh_facts
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.conflicts.verdict import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
@@ -87,8 +87,7 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     with recording(kind, actor, verdict.reason, claim=claim, arguments=verdict.arguments) as decision:
         CHANGES[verdict.decision](dispute)
         if is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
-            placed = Edge.objects.filter(concept_id__in=concepts)
-            detect_facts(list(placed.values_list("pk", flat=True)))
+            refresh_facts(Edge.objects.filter(concept_id__in=concepts).values_list("pk", flat=True))
         about = {"decision": decision.pk, "kind": kind, "actor": actor.signature, "reason": verdict.reason}
         Claim.objects.filter(id=claim.pk).update(
             status=Claim.Status.DISMISSED if kind == Decision.Kind.DISMISS else Claim.Status.RESOLVED,

@@ -1,29 +1,40 @@
-"""The slots in which project state, facts and memories meet, and what the layers say about them.
+"""The slots of project state, facts and memories, and the values that rows give them, in the form in which they are
+stored and compared.
 
-They meet by their words: those of a fact's concept and dimension, of a state's category and key, of a memory's slot,
-and of the project's slug, which a fact must contain. It does not matter which part has which word, or how they are
-joined: ``p05.lateral-support [decision.material]`` is about ``decision.lateral_support_material`` of the project
-``p05``.
+Rows are about the same slot if their keys are equal: the stems of a fact's concept and dimension, of a state's category
+and key, of a memory's slot, and of the project's slug, which a fact must contain. It does not matter which part has
+which word, or how they are joined: ``p05.lateral-support [decision.material]`` is about
+``decision.lateral_support_material`` of the project ``p05``.
 
 A memory that is not personal meets them by what it claims: a fact by its concept and dimension, a state by its category
 and key or by the key alone (``The lateral support material is PEEK.``).
 """
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from memory.english import claims as reader
-from memory.english.claims import join_words, normalise, words_in
+from memory.english.claims import join_words, normalise, read_claims, read_plain, words_in
 from memory.english.opposites import list_numbers
 from memory.english.stems import content_stems
 from memory.memories.scope import PERSONAL, kind_of
 from memory.memories.slots import read_slot
 
-VERSION: Final = 7  # of these rules: slots found by a lower version are computed again
+VERSION: Final = 8  # of these rules: rows that a lower version has read are read again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about
-BY_KEY: Final = "="  # prefix of keys by which memories meet a state: nothing else is met by its key alone
+BY_KEY: Final = "="  # prefix of the keys by which memories meet a state; alone, the key of what meets nothing
 
 _JOINTS: Final = re.compile(r"[_.'@+-]")
+
+
+class SlotValue(NamedTuple):
+    """What a row says of a slot: its value, normalised, and the stems and numbers of that."""
+
+    key: str
+    value: str
+    words: Sequence[str]
+    is_denied: bool = False
 
 
 def carries(token: str, slug: str) -> bool:
@@ -33,11 +44,14 @@ def carries(token: str, slug: str) -> bool:
 
 
 def meeting_key(project: str, *parts: str) -> str:
-    """Return the words by which something of a project meets other layers, in order; "" if there are too few.
-    ``project`` is the slug: empty for facts, whose names may contain it, and for what all projects share."""
+    """Return the words of a slot, in order; "" if there are too few. ``project`` is the slug: empty for facts, whose
+    names may contain it, and for what all projects share."""
     words = frozenset().union(*map(words_in, parts))
     own = words_in(project) if project else frozenset[str]()
     return join_words(words | own) if len(words - own) >= WORDS_MIN else ""
+
+
+# --- keys of conflicts ---
 
 
 def fact_key(concept: str, dimension: str) -> str:
@@ -57,44 +71,47 @@ def memory_key(project: str, category: str, slot: str) -> str:
     return met or " ".join(filter(None, (project, f"{kind_of(category)}:", slot)))
 
 
-def state_keys(project: str, category: str, key: str) -> set[str]:
-    """Return the keys by which a state is met: the words of category and key and, for memories, those of the key
-    alone."""
-    return {meeting_key(project, category, key), _by_key(meeting_key(project, key))} - {""}
+# --- values of rows ---
 
 
-def memory_keys(project: str, category: str, slot: str, text: str) -> set[str]:
-    """Return the keys by which a memory is met. A personal one is met by the words of its slot, with or without those
-    of its category; others by what they claim."""
+def read_fact(concept: str, dimension: str, parent: str) -> list[SlotValue]:
+    return _give(parent, meeting_key("", concept, dimension))
+
+
+def read_state(project: str, category: str, key: str, value: str) -> list[SlotValue]:
+    """Return the values by the words of category and key and, for memories, by those of the key alone."""
+    return _give(value, meeting_key(project, category, key), _by_key(meeting_key(project, key)))
+
+
+def read_memory(project: str, category: str, slot: str, text: str) -> list[SlotValue]:
+    """Return what a memory says of slots. A personal one meets by the words of its slot, with or without those of its
+    category; others by what they claim, which nearly all do not."""
     if category in PERSONAL:
-        claim = reader.read_plain(text)
+        if not slot:
+            return []
+        claim, found = read_plain(text), read_slot(text, category)
         about = (claim.subject, claim.relation) if claim is not None else (slot,)
-        return {meeting_key(project, *about), meeting_key(project, category, *about)} - {""} if slot else set()
-    return set(read_claims(project, text))
-
-
-def read_claims(project: str, text: str) -> dict[str, str]:
-    """Return the values that a sentence claims for facts and states, by the keys by which it meets them. Empty for
-    nearly all sentences."""
-    claims: dict[str, str] = {}
-    for claim in reader.read_claims(text).values():
+        value = found.value if found.stems else text
+        words = sorted(_words_of(value).union(list_numbers(text)))
+        keys = {meeting_key(project, *about), meeting_key(project, category, *about)} - {""}
+        return [SlotValue(key, normalise(value), words, found.is_denied) for key in sorted(keys)]
+    values: dict[str, SlotValue] = {}
+    for claim in read_claims(text).values():
         if not claim.is_denied:
             in_any, here = (meeting_key(slug, claim.subject, claim.relation) for slug in ("", project))
-            claims |= dict.fromkeys((in_any, here, _by_key(here)), claim.value)
-    return {key: value for key, value in claims.items() if key}
+            values |= {one.key: one for one in _give(claim.value, in_any, here, _by_key(here))}
+    return list(values.values())
+
+
+def _give(value: str, *keys: str) -> list[SlotValue]:
+    return [SlotValue(key, normalise(value), sorted(_words_of(value))) for key in dict.fromkeys(keys) if key]
+
+
+@lru_cache(maxsize=65_536)
+def _words_of(value: str) -> frozenset[str]:
+    words = {*(word for word in content_stems(value) if not word.isdigit()), *list_numbers(value)}
+    return frozenset(words or {normalise(value)})
 
 
 def _by_key(key: str) -> str:
     return f"{BY_KEY} {key}" if key else ""
-
-
-def memory_denies(text: str, category: str, value: str) -> bool:
-    """True if the memory gives another value than this one, or denies it."""
-    slot = read_slot(text, category)
-    said = slot.stems or frozenset(content_stems(text))
-    wanted = set(content_stems(value))
-    if wanted:
-        is_named = wanted <= said and set(list_numbers(value)) <= set(list_numbers(text))
-    else:
-        is_named = normalise(value) in normalise(text)
-    return is_named == slot.is_denied

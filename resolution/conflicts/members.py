@@ -2,7 +2,7 @@
 functions run inside the caller's transaction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.db.models import Model
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory.channels import Channel
 from memory.db.transactions import GraphChanged
-from memory.english.claims import read_claims, same_value
+from memory.english.claims import same_value
 from memory.graph import store as graph
 from memory.graph.store import Assertion
 from memory.memories import project_state
@@ -22,13 +22,12 @@ from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.conflicts import claims, rulings
 from resolution.conflicts.detection import detect_state
-from resolution.conflicts.in_the_way import edges_near, in_the_way
 from resolution.conflicts.memories import dispute_rivals, settle_memories
 from resolution.conflicts.queue import OPEN
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.place import place_statements
 from resolution.intake.retirement import return_fact
-from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
+from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple, DecisionChange, SlotClaim
 
 Kind = ConflictMember.Kind
 MODELS: Final[Mapping[str, type[Model]]] = {
@@ -48,11 +47,12 @@ RELATED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DisputedRow:
-    """A member and the row it refers to, or None if that is gone. ``heir``: the decided claim by which a fact gave way
-    or, with ``is_moved``, went to another slot."""
+    """A member and the row it refers to, or None if that is gone. ``stored``: what a memory says of its slot.
+    ``heir``: the decided claim by which a fact gave way or, with ``is_moved``, went to another slot."""
 
     member: ConflictMember
     row: Any
+    stored: str = ""
     heir: Claim | None = None
     is_moved: bool = False
 
@@ -117,20 +117,20 @@ class DisputedRow:
 
     @property
     def value(self) -> str:
-        """The value that the row gives its slot; "" if its whole text is the value, or if it denies one."""
+        """The value that the row gives its slot; "" for a memory that gives none, or if it denies one."""
         if isinstance(self.row, Edge):
             return str(self.row.parent)
         if isinstance(self.row, Claim):
             return "" if self.row.is_retraction else str(self.row.incoming_parent)
-        if isinstance(self.row, Memory):
-            return next((claim.value for claim in read_claims(self.row.text).values() if not claim.is_denied), "")
-        return self.row.value if isinstance(self.row, ProjectState) else ""
+        return self.row.value if isinstance(self.row, ProjectState) else self.stored
 
     @property
     def text(self) -> str:
         """The row's current words, or those stored with the member if nothing else is left."""
         if isinstance(self.row, Claim):
             return self.row.words
+        if self.row is None and self.heir is not None:
+            return self.member.text or self.heir.existing_words
         return self.member.text if self.row is None or isinstance(self.row, EdgeHistory) else str(self.row)
 
     @property
@@ -140,7 +140,7 @@ class DisputedRow:
 
 
 def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -> list[DisputedRow]:
-    """Return the members with their rows: highest layer first, disputed facts before their claims. Runs a query for
+    """Return the members with their rows: highest layer first, facts before the claims against them. Runs a query for
     each kind."""
     found: dict[str, dict[int, Any]] = {}
     for kind, model in MODELS.items():
@@ -149,45 +149,57 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
         if is_locked and kind != Kind.EDGE_HISTORY:
             rows = rows.select_for_update(of=("self",)).order_by("pk")
         found[kind] = {row.pk: row for row in rows} if keys else {}
-    disputed = [DisputedRow(member, found.get(member.kind, {}).get(member.object_id)) for member in members]
-    disputed += _read_standing(disputed, is_locked=is_locked)
-    return sorted(disputed, key=lambda one: (-one.member.trust, isinstance(one.row, Claim), one.member.pk or 0))
+    values = _read_values(found[Kind.MEMORY])
+    disputed = []
+    for member in members:
+        row = found[member.kind].get(member.object_id)
+        disputed.append(DisputedRow(member, row, values.get(row.pk, "") if isinstance(row, Memory) else ""))
+    return sorted(
+        _tell_what_gave_way(disputed), key=lambda one: (-one.member.trust, isinstance(one.row, Claim), one.member.pk)
+    )
 
 
-def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[DisputedRow]:
-    """Return the facts that claims dispute and that are not members themselves; of a decided claim the fact that it
-    was against, even if that has given way."""
-    known = {(one.member.conflict_id, one.member.kind, one.member.object_id) for one in rows}
-    disputing = [one for one in rows if isinstance(one.row, Claim)]
-    edges = edges_near([one.row for one in disputing], is_locked=is_locked) if disputing else {}
-    gone = find_gone([one.row for one in disputing if not one.waits])
-    standing = []
-    for one in disputing:
-        edge, claim = in_the_way(one.row, edges), one.row
-        member = ConflictMember(conflict_id=one.member.conflict_id, trust=2)
-        if edge is not None and (one.waits or claim.is_against(edge)):
-            member.kind, member.object_id, member.support = Kind.EDGE, edge.pk, [[edge.agent, edge.channel]]
-            found = DisputedRow(member, edge)
-        elif (change := gone.get(claim.existing)) is not None and not one.waits:
-            member.kind, member.object_id, member.text = Kind.EDGE_HISTORY, change.pk, claim.existing_words
-            found = DisputedRow(member, None, claim, is_moved=change.action == EdgeHistory.Action.MOVE)
-        else:
-            continue
-        if (key := (member.conflict_id, member.kind, member.object_id)) not in known:
-            known.add(key)
-            standing.append(found)
-    return standing
+def _read_values(memory_ids: Collection[int]) -> dict[int, str]:
+    """Return the values that memories give slots of other layers, as they are stored."""
+    claims = SlotClaim.objects.filter(kind=Kind.MEMORY, object_id__in=memory_ids, is_denied=False)
+    return dict(claims.values_list("object_id", "value")) if memory_ids else {}
 
 
-def find_gone(decided: Sequence[Claim]) -> dict[TripleIds, EdgeHistory]:
-    """Return the changes by which the facts that these claims were against gave way, by their triples."""
-    wanted = {claim.existing for claim in decided if claim.existing is not None}
-    if not wanted:
-        return {}
-    rows = EdgeHistory.objects.filter(concept_id__in={ids.concept_id for ids in wanted}, before__isnull=False)
-    # The last change of a fact that is gone is the one by which it went.
-    found = {read_ids(row.before or {}): row for row in rows.exclude(action=EdgeHistory.Action.CONFIRM).order_by("id")}
-    return {ids: row for ids, row in found.items() if ids in wanted}
+def _tell_what_gave_way(rows: Sequence[DisputedRow]) -> list[DisputedRow]:
+    """Add to facts the decided claims of their conflict by which they gave way or were moved. Leaves out facts that
+    went otherwise, if nothing tells what they said."""
+    decided = {one.row.pk: one.row for one in rows if isinstance(one.row, Claim) and not one.waits}
+    facts = [one.member.object_id for one in rows if one.member.kind == Kind.EDGE] if decided else []
+    changes = DecisionChange.objects.filter(table_name=Edge._meta.db_table, key__in=facts, before__isnull=False)
+    changes = changes.filter(decision__undone_by=None).select_related("decision").order_by("pk")
+    heirs: dict[tuple[int, int], tuple[Claim, bool]] = {}
+    for change in changes if facts else ():
+        winner = change.decision.arguments.get("winner") or {}
+        claim = decided.get(change.decision.claim_id or (winner["id"] if winner.get("kind") == Kind.CLAIM else 0))
+        is_moved = change.after is not None and change.after["dim_id"] != (change.before or {})["dim_id"]
+        if claim is not None and (is_moved or change.after is None):
+            heirs[claim.conflict_id, change.key] = claim, is_moved
+    told = []
+    for one in rows:
+        heir = heirs.get((one.member.conflict_id, one.member.object_id)) if one.member.kind == Kind.EDGE else None
+        if heir is not None:
+            told.append(replace(one, row=None, heir=heir[0], is_moved=heir[1]))
+        elif one.row is not None or one.member.text:
+            told.append(one)
+    return told
+
+
+def find_opponent(claim: Claim, edges: Iterable[Edge]) -> Edge | None:
+    """Return the fact among these that the claim is against: in its slot or, if the dimension keeps all, the same
+    fact; for a cycle the one that closes it. None if it was taken out meanwhile."""
+    facts = list(edges)
+    return next((edge for ids in claim.places for edge in facts if edge.place in (ids.slot, ids)), None)
+
+
+def read_opponent(claim: Claim) -> Edge | None:
+    members = ConflictMember.objects.filter(conflict=claim.conflict_id, kind=Kind.EDGE)
+    edges = Edge.objects.filter(pk__in=members.values("object_id")).select_related(*graph.WORDS)
+    return find_opponent(claim, edges)
 
 
 def read_ids(snapshot: Mapping[str, Any]) -> TripleIds:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q
 
 from memory.db.connections import columns, fetch_rows
-from memory.models import NotificationEvent, Project, Soas
+from memory.models import Edge, NotificationEvent, Project, Soas
 from memory.notifications.outbox import Notice, announce
 from memory.types import Slot
 from resolution.conflicts.keys import carries, fact_key
@@ -25,20 +26,13 @@ OPEN: Final = """
     ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
     RETURNING key, id, xmax = 0
 """
-# Claims against the facts of ``urd``: in their slots or, if the dimension keeps all, with the same parent.
-CLAIMED: Final = """
-    JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
-        AND claim.status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = urd.parent_id)
-"""
-# The open conflicts of rows, including those of claims against facts among them, but not questions about a story.
-OF_ROWS: Final = f"""
+# The open conflicts of rows, but not questions about a story, nor a ring that a fact of another slot closes.
+OF_ROWS: Final = """
     SELECT conflict.id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
     JOIN conflict_member AS member ON (member.kind, member.object_id) = (one.kind, one.id)
     JOIN conflict ON conflict.id = member.conflict_id
-    WHERE conflict.status = 'open' AND question = ''
-    UNION
-    SELECT conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
-    JOIN urd ON one.kind = 'edge' AND edge_id = one.id {CLAIMED}
+    LEFT JOIN urd ON one.kind = 'edge' AND edge_id = one.id AND slot_kind = 'edge_slot'
+    WHERE conflict.status = 'open' AND question = '' AND coalesce(urd.id = concept_id, true)
     UNION
     SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
     ORDER BY 1
@@ -49,6 +43,7 @@ OF_FACTS: Final = """
     JOIN urd ON (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id)
     JOIN conflict_member AS member ON kind = 'edge' AND object_id = edge_id
     JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND question = ''
+        AND (slot_kind <> 'edge_slot' OR conflict.concept_id = urd.id)
     GROUP BY urd.id, urd.dim_id
 """
 JOIN: Final = f"""
@@ -67,11 +62,6 @@ POINT: Final = """
     JOIN conflict_member AS higher ON (higher.kind, higher.object_id) = (other_kind, other_id)
     WHERE (lower.kind, lower.object_id) = (new.kind, new.object_id) AND lower.trust < higher.trust
       AND lower.conflict_id = %s AND higher.conflict_id = %s
-"""
-# The open conflicts of claims against these facts.
-AGAINST: Final = f"""
-    SELECT DISTINCT edge_id, conflict.id, slot_kind
-    FROM urd {CLAIMED} JOIN conflict ON conflict.id = conflict_id WHERE edge_id = ANY(%s)
 """
 # The rows that people have kept beside a row, and what both said then.
 SETTLED: Final = """
@@ -168,6 +158,9 @@ def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
 def unite_conflicts_of(conflict: Conflict) -> None:
     """Unite the open conflicts that share a member with this one."""
     rows = conflict.members.values_list("kind", "object_id")
+    if conflict.slot_kind == Conflict.Kind.EDGE_SLOT:  # what closes a ring has a conflict of its own
+        own = Edge.objects.filter(pk=OuterRef("object_id"), concept=conflict.concept_id)
+        rows = rows.filter(~Q(kind=MemberKind.EDGE) | Exists(own))
     _unite_open([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
 
 
@@ -210,8 +203,7 @@ def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tu
 
 def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the open conflicts of disputed rows as answers show them: ``id``, ``kind`` and ``conflicts_with``, the
-    kind and id of the row in a higher layer that it contradicts, or None. Facts also get the conflicts of the claims
-    against them."""
+    kind and id of the row in a higher layer that it contradicts, or None."""
     found: dict[int, list[dict[str, Any]]] = {}
     rows = ConflictMember.objects.filter(kind=kind, object_id__in=list(ids), conflict__status=Conflict.Status.OPEN)
     for member in rows.select_related("conflict", "conflicts_with").order_by("conflict_id"):
@@ -219,11 +211,6 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
         against = {"kind": higher.kind, "id": higher.object_id} if higher is not None else None
         item = {"id": member.conflict_id, "kind": member.conflict.slot_kind, "conflicts_with": against}
         found.setdefault(member.object_id, []).append(item)
-    if kind == MemberKind.EDGE:
-        for edge_id, conflict_id, conflict_kind in fetch_rows(AGAINST, [list(ids)]):
-            known = found.setdefault(edge_id, [])
-            if all(item["id"] != conflict_id for item in known):
-                known.insert(0, {"id": conflict_id, "kind": conflict_kind, "conflicts_with": None})
     return found
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from memory.channels import Channel
@@ -16,13 +17,15 @@ from memory.memories import slots, store
 from memory.memories.comparing import are_rivals
 from memory.memories.scope import PERSONAL
 from memory.memories.store import Change
-from memory.models import Memory, MemoryHistory, ProjectState
+from memory.models import Edge, Memory, ProjectState
 from resolution.conflicts import detection
-from resolution.conflicts.detection import LayerSide, contradict
-from resolution.conflicts.keys import BY_KEY, VERSION, meeting_key, memory_keys, state_keys
+from resolution.conflicts.detection import contradict, store_claims, store_facts
+from resolution.conflicts.keys import BY_KEY, VERSION
 from resolution.conflicts.memories import are_in_one, drop_settled, open_between
-from resolution.conflicts.opening import MemberKind, find_open, settle_moot
-from resolution.models import Conflict, ConflictMember, LayerSlot
+from resolution.conflicts.opening import find_open, settle_moot
+from resolution.models import Conflict, ConflictMember, SlotClaim
+
+Kind = SlotClaim.Kind
 
 ACTOR: Final = "sweep"
 BETTER_RULES: Final = "The rules of slots are better by now."
@@ -35,8 +38,10 @@ REOPEN: Final = """
       AND NOT EXISTS (SELECT FROM conflict AS other
                       WHERE (other.owner, other.key, other.status) = (conflict.owner, conflict.key, 'open'))
 """
-FACTS_AT_ONCE: Final = 5_000
-FACTS: Final = f"{detection.READ_FACTS} AND edge_id > %s ORDER BY edge_id LIMIT %s"
+# The keys by which rows of several layers meet.
+KEYS: Final = f"""
+    SELECT key FROM slot_claim WHERE key <> '{BY_KEY}' GROUP BY key HAVING count(DISTINCT kind) > 1 ORDER BY key
+"""
 # The ids of the memories in each place that holds several, newest first.
 GROUPS: Final = """
     SELECT array_agg(id ORDER BY id DESC) FROM (
@@ -53,8 +58,8 @@ GROUPS: Final = """
 
 
 def has_old_slots() -> bool:
-    """True if older rules found slots of memories: what is said of the same now would not meet them."""
-    return _find_old().exists()
+    """True if older rules have read rows: what is said of the same now would not meet them."""
+    return _find_old().exists() or SlotClaim.objects.filter(version__lt=VERSION).exists()
 
 
 def _find_old() -> QuerySet[Memory]:
@@ -83,40 +88,24 @@ def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
     memory = Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
     by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=BETTER_RULES)
     store.change(memory, store.Action.EDIT, by, slot=found.slot, other_slot=found.other, slot_version=slots.VERSION)
-    LayerSlot.objects.filter(kind=LayerSlot.Kind.MEMORY, object_id=memory.pk).delete()
+    store_claims([memory])
 
 
-def note_slots_again() -> None:
-    """Recompute the words by which values and memories meet other layers if they are missing or from older rules.
-    Deletes the words of superseded rows."""
-    states = ProjectState.objects.filter(status=ProjectState.Status.ACTIVE)
-    memories = Memory.objects.filter(status=Memory.Status.ACTIVE).defer("lexemes")
-    _note_slots_of(LayerSlot.Kind.PROJECT_STATE, states)
-    _note_slots_of(LayerSlot.Kind.MEMORY, memories)
-
-
-def _note_slots_of(kind: str, holding: QuerySet[Any]) -> None:
-    known = LayerSlot.objects.filter(kind=kind, object_id=OuterRef("pk"), version__gte=VERSION)
-    unknown = holding.filter(~Exists(known)).select_related("project").order_by("pk")
-    for rows in chunks(unknown.iterator(BATCH), BATCH):
-        LayerSlot.objects.filter(kind=kind, object_id__in=[row.pk for row in rows]).delete()
-        LayerSlot.objects.bulk_create(
-            [
-                LayerSlot(kind=kind, object_id=row.pk, words=key, version=VERSION)
-                for row in rows
-                for key in _keys_of(row)
-            ],
-            ignore_conflicts=True,
-        )
-    LayerSlot.objects.filter(~Exists(holding.filter(pk=OuterRef("object_id"))), kind=kind).delete()
-
-
-def _keys_of(row: Memory | ProjectState) -> set[str]:
-    slug = row.project.slug if row.project is not None else ""
-    if isinstance(row, Memory):
-        # Store a marker if there are no words, so that the next sweep does not read the row again.
-        return memory_keys(slug, row.category, row.slot, row.text) or {BY_KEY}
-    return state_keys(slug, row.category, row.key)
+def store_claims_again() -> None:
+    """Read current rows again that older rules have read, or none yet, and delete the claims of the others."""
+    rows: dict[str, QuerySet[Any]] = {
+        Kind.PROJECT_STATE: ProjectState.objects.filter(status="active").select_related("project"),
+        Kind.MEMORY: Memory.objects.filter(status="active").select_related("project").defer("lexemes"),
+        Kind.EDGE: Edge.objects.exclude(concept=F("parent")).filter(is_additive=False).values_list("pk", flat=True),
+    }
+    with connection.cursor() as cursor:
+        # An upgrade has just filled it: without statistics Postgres would compare each row with all others.
+        cursor.execute("ANALYZE slot_claim")
+    for kind, current in rows.items():
+        known = SlotClaim.objects.filter(kind=kind, object_id=OuterRef("pk"))
+        for some in chunks(current.filter(~Exists(known.filter(version=VERSION))).iterator(BATCH), BATCH):
+            (store_facts if kind == Kind.EDGE else store_claims)(some)
+        SlotClaim.objects.filter(~Exists(current.filter(pk=OuterRef("object_id"))), kind=kind).delete()
 
 
 # --- memories ---
@@ -133,31 +122,19 @@ def compare_memories() -> Iterator[int]:
             present = [memories[key] for key in ids if key in memories]
             for newer, older in combinations(present, 2):
                 if are_rivals(older, newer) and not are_in_one(older.pk, newer.pk):
-                    _dispute(older.pk, newer.pk, Conflict.Tier.SLOT)
+                    _dispute(older.pk, newer.pk)
             yield len(ids)
 
 
-def open_old_disputes() -> None:
-    """Open conflicts for memories that were marked as disputed before disputes were conflicts."""
-    members = ConflictMember.objects.filter(
-        kind=MemberKind.MEMORY, object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN
-    )
-    marked = Memory.objects.filter(~Exists(members), status=Memory.Status.ACTIVE, is_disputed=True)
-    for memory in marked.order_by("pk"):
-        for row in memory.history.filter(action=MemoryHistory.Action.DISPUTE):
-            beside = (row.after or {})["beside"]
-            _dispute(memory.pk, beside, Conflict.Tier.OPPOSITION)
-
-
 @in_transaction
-def _dispute(one_id: int, other_id: int, tier: str) -> None:
+def _dispute(one_id: int, other_id: int) -> None:
     rows = Memory.objects.filter(pk__in=[one_id, other_id], status=Memory.Status.ACTIVE).order_by("pk")
     pair = list(rows.select_for_update(of=("self",)))
     if len(pair) < 2 or not contradict(*pair) or not drop_settled(pair[1], [pair[0]]):
         return
     older, newer = sorted(pair, key=lambda memory: (memory.said_at, memory.pk))
     store.dispute(older, newer, Change(ACTOR, Channel.OPERATOR, timezone.now()))
-    open_between(newer, [older], tier)
+    open_between(newer, [older])
 
 
 # --- layers ---
@@ -165,28 +142,10 @@ def _dispute(one_id: int, other_id: int, tier: str) -> None:
 
 def compare_layers() -> Iterator[int]:
     """Open conflicts between project state, facts and memories. Yields how many facts were compared."""
-    met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet by these words
-    for words, kind in LayerSlot.objects.values_list("words", "kind"):
-        met[words].add(kind)
-    facts: dict[str, list[LayerSide]] = defaultdict(list)
-    for some in _read_facts():
-        for row in some:
-            if (key := meeting_key("", row[1], row[3])) in met:
-                facts[key].append(detection.as_row(*row))
-        yield len(some)
-    for keys in chunks([key for key, kinds in met.items() if len(kinds) + (key in facts) > 1], BATCH):
-        detection.update_conflicts(keys, facts)
+    yield SlotClaim.objects.filter(kind=Kind.EDGE).count()
+    for keys in chunks([key for (key,) in fetch_rows(KEYS)], BATCH):
+        detection.refresh(keys)
         yield 0
-
-
-def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
-    last = 0
-    while True:  # each batch in its own transaction, so that nothing waits for millions of rows
-        rows = fetch_rows(FACTS, [last, FACTS_AT_ONCE])
-        if not rows:
-            return
-        yield rows
-        last = rows[-1][0]
 
 
 def settle_open_ones() -> None:

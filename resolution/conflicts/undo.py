@@ -199,7 +199,8 @@ def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
     made = [one.key for one in facts if one.after is not None and one.is_moved]
     open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
     members = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=made)
-    return list(open_ones.filter(Q(conflicts_with__in=members) | Q(pk__in=members.values("conflicts_with"))))
+    by_them = Q(conflicts_with__in=members) | Q(pk__in=members.values("conflicts_with"))
+    return list(open_ones.filter(Q(pk__in=members) | by_them))
 
 
 def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:

@@ -16,7 +16,7 @@ from memory.memories.scope import PERSONAL
 from memory.memories.store import Change, Status, draft_of, lock_places
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage, Project
 from resolution.actors import Actor
-from resolution.conflicts.keys import memory_keys
+from resolution.conflicts.keys import read_memory
 from resolution.conflicts.memories import settle_memories
 from resolution.conflicts.opening import list_open_of
 from resolution.errors import InvalidDecision, Outdated, UnknownId
@@ -143,7 +143,7 @@ def _note_conflict(outcome: Remembered) -> Remembered:
     memory = outcome.memory
     if outcome.conflict_id is not None or memory is None:
         return outcome
-    if not memory_keys("", memory.category, memory.slot, memory.text):  # nearly always
+    if not read_memory("", memory.category, memory.slot, memory.text):  # nearly always
         return outcome
     open_ones = list_open_of(ConflictMember.Kind.MEMORY, [memory.pk]).get(memory.pk)
     if not open_ones:

@@ -1,5 +1,6 @@
-"""The model of the slots in which project state and memories meet other layers."""
+"""The model of what project state, facts and memories say of slots."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -7,26 +8,32 @@ from memory.models.constraints import one_of
 
 
 @one_of("kind")
-class LayerSlot(models.Model):
-    """The words by which a value of project state, or a memory, meets other layers (domain/layer_slots). Facts have no
-    rows here: the words of each new fact are looked up."""
+class SlotClaim(models.Model):
+    """The value that a row gives a slot, as it was read when the row was written (conflicts/keys.py). Rows of several
+    layers that have equal keys are about the same slot."""
 
     class Kind(models.TextChoices):
         MEMORY = "memory"
         PROJECT_STATE = "project_state", "project state"
+        EDGE = "edge", "fact"
 
     kind = models.CharField(max_length=16, choices=Kind)
-    object_id = models.BigIntegerField(help_text="The row of its table; it may hold no more.")
-    words = models.TextField(help_text="Stems, in order, with those of the project's slug.")
-    version = models.SmallIntegerField(help_text="Of the rules that found them.")
+    object_id = models.BigIntegerField(help_text="Row id; the row may be superseded.")
+    owner = models.TextField(help_text="The project's slug; empty for facts, and for what all projects share.")
+    key = models.TextField(help_text="Stems, in order, with those of the project's slug.")
+    value = models.TextField(help_text="Normalised.")
+    words = ArrayField(models.TextField(), help_text="The stems and numbers of the value.")
+    is_denied = models.BooleanField(help_text="The row says that the value is not so.")
+    version = models.SmallIntegerField(help_text="Of the rules that read it.")
 
     class Meta:
-        db_table = "layer_slot"
-        indexes = [models.Index(fields=["words"], name="layer_slot_by_words")]
+        db_table = "slot_claim"
+        default_permissions = ()
+        indexes = [models.Index(fields=["key", "kind"], name="slot_claim_by_key")]
         constraints = [
-            models.UniqueConstraint(fields=["kind", "object_id", "words"], name="layer_slot_unique"),
-            models.CheckConstraint(condition=~Q(words=""), name="layer_slot_has_words"),
+            models.UniqueConstraint(fields=["kind", "object_id", "key"], name="slot_claim_unique"),
+            models.CheckConstraint(condition=~Q(key=""), name="slot_claim_has_a_key"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.object_id}: {self.words}"
+        return f"{self.kind} {self.object_id}: {self.key} = {self.value}"

@@ -11,7 +11,7 @@ from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Soas
 from memory.questions import explain_concept
 from memory.timing import describe_time
 from memory.types import Triple
-from resolution.conflicts.in_the_way import edge_at, edges_near
+from resolution.conflicts.members import read_opponent
 from resolution.conflicts.verdict import Verdict, read_verdict
 from resolution.models import Claim, CollisionType, Run
 from resolution.nightly.resolver_prompt import ModelQuestion, build_question
@@ -83,7 +83,7 @@ def _describe_incoming(claim: Claim) -> dict[str, object]:
 
 def _describe_existing(claim: Claim) -> dict[str, object]:
     """Describe the current fact in the slot or, if it is gone, what the queue knows about it."""
-    edge = edge_at(claim.incoming, edges_near([claim]))
+    edge = read_opponent(claim)
     if edge is not None:
         return _describe_edge(edge)
     fact = _format(claim, claim.existing_parent, bool(claim.existing_is_isa))

@@ -16,7 +16,7 @@ def sweep_conflicts(run: Run) -> str:
     rows = Conflict.objects.exclude(slot_kind=Conflict.Kind.EDGE_SLOT).filter(status=Conflict.Status.OPEN)
     open_before = set(rows.values_list("pk", flat=True))
     slots = sweeping.find_slots_again()
-    sweeping.note_slots_again()
+    sweeping.store_claims_again()
     seen = noted = 0
     for steps in (sweeping.compare_memories(), sweeping.compare_layers()):
         for count in steps:
@@ -24,7 +24,6 @@ def sweep_conflicts(run: Run) -> str:
             if seen - noted >= STEP:
                 noted = seen
                 note_progress(run, conflicts_seen=seen)
-    sweeping.open_old_disputes()
     sweeping.settle_open_ones()
     open_now = set(rows.values_list("pk", flat=True))
     counts = {"opened": len(open_now - open_before), "closed": len(open_before - open_now), "slots": slots}

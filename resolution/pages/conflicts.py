@@ -14,8 +14,7 @@ from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.conflicts.decide import describe_seen
 from resolution.conflicts.detection import disagree
-from resolution.conflicts.in_the_way import in_the_way
-from resolution.conflicts.members import DisputedRow, read_rows
+from resolution.conflicts.members import DisputedRow, find_opponent, read_rows
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
 from resolution.pages import queries
 from resolution.pages.words import (
@@ -377,7 +376,7 @@ def _offer_dimensions(claim: Claim, facts: Iterable[Edge]) -> tuple[dict[str, st
 
 def _describe(conflict: Conflict, rows: Sequence[DisputedRow]) -> ConflictPage:
     texts = {one.member.pk: one.text for one in rows}
-    edges = {one.row.place: one.row for one in rows if isinstance(one.row, Edge)}
+    edges = [one.row for one in rows if isinstance(one.row, Edge)]
     decided = conflict.resolution if isinstance(conflict.resolution, dict) else {}
     named = [decided.get("winner"), *decided.get("superseded", ()), *decided.get("dismissed", ())]
     sides = {f"{one['kind']}:{one['id']}" for one in named if one}
@@ -401,10 +400,10 @@ def _order(one: DisputedRow) -> tuple[float, ...]:
     return (-one.member.trust, 0, -row.said_at.timestamp() if isinstance(row, Memory) else -inf, one.member.pk or 0)
 
 
-def _put_in_words(one: DisputedRow, edges: Mapping[Any, Edge]) -> PageMember:
+def _put_in_words(one: DisputedRow, edges: Sequence[Edge]) -> PageMember:
     member, row = one.member, one.row
     claim = row if isinstance(row, Claim) else None
-    existing = in_the_way(claim, edges) if claim is not None else None
+    existing = find_opponent(claim, edges) if claim is not None else None
     agent, source = _read(row, "agent", "actor"), _read(row, "incoming_source", "source")
     if isinstance(row, Memory):
         by = f"{agent} ({row.person})" if row.person else agent

@@ -1,9 +1,11 @@
-"""A conflict holds all claims to one slot, and whoever says the same as a claim supports it."""
+"""A conflict holds all claims to one slot and the fact that they dispute; whoever says the same as a claim supports
+it."""
 
 import pytest
 
-from memory.models import Agent, Dimension, Source
+from memory.models import Agent, Dimension, Edge, Source
 from resolution.conflicts.undo import undo
+from resolution.intake.retirement import put_back, retire_one
 from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
 from tests.arrange import OPERATOR, dismiss, say, update
 
@@ -30,6 +32,14 @@ def claims() -> tuple[Claim, Claim]:
     return dispute("virus", "winky"), dispute("worm", "luna")
 
 
+def members(conflict: Conflict) -> set[tuple[str, int]]:
+    return set(conflict.members.values_list("kind", "object_id"))
+
+
+def current() -> tuple[str, int]:
+    return "edge", Edge.objects.get(concept__token="gnommoweb", dim__token="type").pk
+
+
 def support(claim: Claim) -> list[list[str]]:
     return list(ConflictMember.objects.get(kind="claim", object_id=claim.pk).support)
 
@@ -39,7 +49,7 @@ def test_all_claims_to_a_slot_are_one_conflict(claims: tuple[Claim, Claim]) -> N
 
     assert {claim.conflict_id for claim in claims} == {conflict.pk}
     assert (conflict.slot_kind, conflict.slot_key, conflict.status) == ("edge_slot", SLOT, "open")
-    assert {member.object_id for member in conflict.members.all()} == {claim.pk for claim in claims}
+    assert members(conflict) == {current(), *(("claim", claim.pk) for claim in claims)}
     say("gnommoweb ispart hogwarts membership")
     assert say("gnommoweb ispart durmstrang membership", "winky").claim is not None
     assert Conflict.objects.count() == 2
@@ -95,7 +105,7 @@ def test_what_is_disputed_anew_is_another_conflict_which_a_reopened_claim_joins(
     virus.refresh_from_db()
     worm.refresh_from_db()
     assert virus.conflict_id == anew.conflict_id != worm.conflict_id
-    assert {member.object_id for member in Conflict.objects.get(status="open").members.all()} == {virus.pk, anew.pk}
+    assert members(Conflict.objects.get(status="open")) == {current(), ("claim", virus.pk), ("claim", anew.pk)}
     assert Conflict.objects.get(pk=worm.conflict_id).status == "dismissed"
 
 
@@ -113,11 +123,42 @@ def test_a_conflict_has_the_priority_of_its_most_urgent_claim(claims: tuple[Clai
 def test_with_its_last_claim_a_conflict_goes(claims: tuple[Claim, Claim]) -> None:
     virus, worm = claims
     virus.delete()
-    assert Conflict.objects.get().members.count() == 1
+    assert members(Conflict.objects.get()) == {current(), ("claim", worm.pk)}
     worm.delete()
 
     assert not Conflict.objects.exists()
     assert not ConflictMember.objects.exists()
+
+
+def test_the_fact_that_takes_the_place_of_another_is_disputed_instead(claims: tuple[Claim, Claim]) -> None:
+    virus, worm = claims
+    repo, conflict = current(), Conflict.objects.get()
+
+    decision = update(virus.pk, OPERATOR, "it is")
+    assert members(conflict) == {repo, current(), ("claim", virus.pk), ("claim", worm.pk)}
+    assert repo != current()
+    undo(decision.pk, OPERATOR)
+    assert members(conflict) == {repo, ("claim", virus.pk), ("claim", worm.pk)}
+
+    row = retire_one(Edge.objects.get(pk=repo[1]), actor="a", reason="")
+    assert row is not None
+    put_back(row.pk, actor="a")
+    assert current() in members(conflict)
+
+
+def test_the_fact_that_closes_a_ring_is_a_member_and_stays_in_its_own_conflict() -> None:
+    say("b ispart c membership")
+    ring = say("c ispart b membership", "winky")
+    own = say("b ispart d membership", "winky")
+    assert ring.conflict_id is None
+    assert ring.claim is not None
+    assert own.claim is not None
+    edge = Edge.objects.get(concept__token="b", dim__token="membership")
+
+    assert members(ring.claim.conflict) == {("edge", edge.pk), ("claim", ring.claim.pk)}
+    assert members(own.claim.conflict) == {("edge", edge.pk), ("claim", own.claim.pk)}
+    undo(dismiss(ring.claim.pk, OPERATOR, "no").pk, OPERATOR)
+    assert Conflict.objects.filter(status="open").count() == 2
 
 
 @pytest.mark.parametrize("source", [Source.INFERRED, Source.GUTASK, Source.OPERATOR])

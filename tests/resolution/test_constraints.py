@@ -33,7 +33,10 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
-    "layer_slot": {"kind": "memory", "object_id": 7, "words": "number phon", "version": 1},
+    "slot_claim": {
+        "kind": "memory", "object_id": 7, "owner": "", "key": "number phon", "value": "1234", "words": ["1234"],
+        "is_denied": False, "version": 1,
+    },
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {"kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}"},
     "decided_triple": {"concept_id": A, "dim_id": D, "parent_id": B, "kind": "dismissed", "agents": ["dobby"]},
@@ -70,9 +73,9 @@ BAD_ROWS = [
         BadRow("agent_hour_counts_are_not_negative", "agent_hour", {name: -1})
         for name in ("facts", "conflicts", "candidates", "memories", "exceeded")
     ),
-    BadRow("layer_slot_unique", "layer_slot", {"version": 2}, beside={}),
-    BadRow("layer_slot_kind_is_known", "layer_slot", {"kind": "edge"}),
-    BadRow("layer_slot_has_words", "layer_slot", {"words": ""}),
+    BadRow("slot_claim_unique", "slot_claim", {"version": 2}, beside={}),
+    BadRow("slot_claim_kind_is_known", "slot_claim", {"kind": "claim"}),
+    BadRow("slot_claim_has_a_key", "slot_claim", {"key": ""}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),

@@ -20,7 +20,7 @@ from resolution.conflicts.verdict import MemberKey, Resolution
 from resolution.intake.retirement import put_back, retire_one
 from resolution.memories import service
 from resolution.memories.project_state import settle
-from resolution.models import Conflict, LayerSlot, Run
+from resolution.models import Conflict, Run, SlotClaim
 from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
 from tests.arrange import OPERATOR, say
@@ -254,23 +254,24 @@ def test_two_layers_written_at_once_contradict_each_other_in_one_conflict(projec
 
 def test_who_has_a_memory_forgotten_has_its_words_forgotten(project: Project) -> None:
     told = tell("My phone number is 1234.")
-    assert LayerSlot.objects.filter(kind="memory").count() == 2
+    assert SlotClaim.objects.filter(kind="memory").count() == 2
     assert told.memory is not None
 
     Memory.objects.filter(pk=told.memory.pk).delete()
 
-    assert not LayerSlot.objects.exists()
+    assert not SlotClaim.objects.exists()
 
 
 def test_state_that_is_written_where_nobody_commits_is_looked_at_at_once(project: Project) -> None:
     say(FACT.format("peek"))
     row = ProjectState(project=project, category="decision", key="lateral_support_material", value="GF-PTFE", actor="o")
 
-    def write() -> int | None:
+    def write() -> list[int]:
         row.save()
-        return detect_state(row)
+        detect_state(row)
+        return list(Conflict.objects.values_list("pk", flat=True))
 
-    assert run_transaction(write) == Conflict.objects.get().pk
+    assert run_transaction(write) == [Conflict.objects.get().pk]
 
 
 @pytest.mark.parametrize(
@@ -288,8 +289,7 @@ def test_what_is_committed_stays_so_where_it_cannot_be_looked_at_afterwards(
     def fail(*_: Any) -> None:
         raise OperationalError("Postgres went away")
 
-    monkeypatch.setattr(detection, "detect_facts", fail)
-    monkeypatch.setattr(detection, "update_conflicts", lambda keys: fail() if not connection.in_atomic_block else {})
+    monkeypatch.setattr(detection, "refresh", lambda keys: fail() if not connection.in_atomic_block else None)
 
     write(project)
 

@@ -4,18 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.english.claims import are_different, same_value
-from resolution.conflicts.keys import (
-    meeting_key,
-    memory_denies,
-    memory_keys,
-    read_claims,
-    state_keys,
-)
+from memory.english.claims import same_value
+from resolution.conflicts.keys import SlotValue, meeting_key, read_fact, read_memory, read_state
 
 words = st.sampled_from(["lateral", "support", "material", "decision", "mass", "limit", "mirror", "8080", "gf"])
 names = st.lists(words, min_size=1, max_size=4)
 joiners = st.sampled_from(["-", "_", ".", "/", ":"])
+
+
+def keys(values: list[SlotValue]) -> set[str]:
+    return {value.key for value in values}
+
+
+def contradict(memory: SlotValue, other: SlotValue) -> bool:
+    """As the query of detection compares a memory with a fact or a state."""
+    one, two = set(memory.words), set(other.words)
+    return two <= one if memory.is_denied else not (one <= two or two <= one)
 
 
 def meet(state: tuple[str, str, str], fact: tuple[str, str]) -> bool:
@@ -78,9 +82,9 @@ def test_one_word_and_none_never_meet(one: list[str], other: list[str]) -> None:
 
 
 def test_a_memory_meets_by_its_slot_with_its_category_or_without() -> None:
-    assert memory_keys("", "identity", "phone number", "") == {"number phone", "ident number phone"}
-    assert memory_keys("p05", "preference", "workflow", "") == {"p05 prefer workflow"}
-    assert memory_keys("p05", "preference", "", "The support material is PEEK.") == set()
+    assert keys(read_memory("", "identity", "phone number", "")) == {"number phone", "ident number phone"}
+    assert keys(read_memory("p05", "preference", "workflow", "")) == {"p05 prefer workflow"}
+    assert read_memory("p05", "preference", "", "The support material is PEEK.") == []
 
 
 @pytest.mark.parametrize(
@@ -94,14 +98,15 @@ def test_a_memory_meets_by_its_slot_with_its_category_or_without() -> None:
     ],
 )
 def test_a_memory_without_a_slot_meets_the_state_whose_key_it_gives_a_value(text: str, key: str, value: str) -> None:
-    [met] = state_keys("p05", "decision", key) & memory_keys("p05", "project", "", text)
+    said = {one.key: one for one in read_memory("p05", "project", "", text)}
+    [met] = [one for one in read_state("p05", "decision", key, value) if one.key in said]
 
-    assert read_claims("p05", text)[met] == value
+    assert (said[met.key].value, said[met.key].words) == (met.value, met.words)
 
 
 def meets(concept: str, dimension: str, value: str) -> dict[str, str]:
-    key = meeting_key("", concept, dimension)
-    return {key: value, f"= {key}": value}
+    [said] = read_fact(concept, dimension, value)
+    return {said.key: said.value, f"= {said.key}": said.value}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def meets(concept: str, dimension: str, value: str) -> dict[str, str]:
     ],
 )
 def test_only_what_a_memory_plainly_says_meets_anything(text: str, met: dict[str, str]) -> None:
-    assert read_claims("", text) == met
+    assert {one.key: one.value for one in read_memory("", "project", "", text)} == met
 
 
 @pytest.mark.parametrize(
@@ -140,7 +145,9 @@ def test_only_what_a_memory_plainly_says_meets_anything(text: str, met: dict[str
     ],
 )
 def test_values_differ_where_each_says_what_the_other_does_not(one: str, other: str, different: bool) -> None:
-    assert are_different(one, other) == are_different(other, one) == different
+    [said], [told] = read_fact("day", "deployment", one), read_fact("day", "deployment", other)
+
+    assert contradict(said, told) == contradict(told, said) == different
 
 
 @pytest.mark.parametrize(
@@ -176,4 +183,6 @@ def test_only_case_and_joiners_make_no_other_value(one: str, other: str, same: b
     ],
 )
 def test_a_memory_that_says_another_thing_denies_it(text: str, category: str, value: str, denies: bool) -> None:
-    assert memory_denies(text, category, value) == denies
+    [fact] = read_fact("what", "it-is-about", value)
+
+    assert {contradict(said, fact) for said in read_memory("", category, "two words", text)} == {denies}

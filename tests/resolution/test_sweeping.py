@@ -12,7 +12,7 @@ from memory.running import bootstrap
 from resolution import tasks
 from resolution.conflicts import decide, keys
 from resolution.conflicts.verdict import Resolution
-from resolution.models import Conflict, LayerSlot, Run
+from resolution.models import Conflict, Run, SlotClaim
 from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
 from resolution.pages.conflicts import load_page
@@ -45,6 +45,11 @@ def sweep() -> dict[str, int]:
     return dict(run.counts)
 
 
+def raise_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("sweep", "detection"):
+        monkeypatch.setattr(f"resolution.conflicts.{module}.VERSION", keys.VERSION + 1)
+
+
 def open_ones() -> list[str]:
     return sorted(Conflict.objects.filter(status="open").values_list("slot_kind", flat=True))
 
@@ -75,19 +80,21 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
     remembered("The user prefers rebase workflow.", **old)
     remembered("The user prefers merge workflow.", **old)
     named = remembered("The staging server's name is heron.", category="project", slot="server name", slot_version=0)
-    LayerSlot.objects.create(kind="memory", object_id=named.pk, words="heron", version=0)
+    SlotClaim.objects.create(
+        kind="memory", object_id=named.pk, owner="", key="heron", value="", words=[], is_denied=False, version=0
+    )
     assert sweep() == {"opened": 1, "slots": 3}
 
     assert [change.action for change in Memory.objects.order_by("pk")[0].history.order_by("id")] == ["edit", "dispute"]
     named.refresh_from_db()
     assert (named.slot, named.slot_version) == ("name server stage", slots.VERSION)
-    assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
+    assert set(SlotClaim.objects.filter(object_id=named.pk, kind="memory").values_list("key", flat=True)) == {
         "name server stage",
         "= name server stage",
     }
-    monkeypatch.setattr("resolution.conflicts.sweep.VERSION", keys.VERSION + 1)
+    raise_version(monkeypatch)
     sweep()
-    assert set(LayerSlot.objects.values_list("version", flat=True)) == {keys.VERSION + 1}
+    assert set(SlotClaim.objects.values_list("version", flat=True)) == {keys.VERSION + 1}
 
 
 def test_slots_of_older_rules_are_found_again_within_a_minute(project: Project) -> None:
@@ -122,10 +129,10 @@ def test_what_the_rules_no_longer_find_stays_open_and_says_so(
     assert sweep() == {"opened": 2}
     assert all(is_found(conflict) for conflict in Conflict.objects.all())
 
-    monkeypatch.setattr("resolution.conflicts.sweep.VERSION", keys.VERSION + 1)
+    raise_version(monkeypatch)
     monkeypatch.setattr(slots, "VERSION", slots.VERSION + 1)
     monkeypatch.setattr(slots, "find_slots", lambda text, category: slots.NO_SLOTS)
-    monkeypatch.setattr("resolution.conflicts.sweep.memory_keys", lambda *memory: set())
+    monkeypatch.setattr("resolution.conflicts.detection.read_memory", lambda *memory: [])
 
     assert sweep() == {"slots": 3}
     assert open_ones() == [KINDS.CROSS_LAYER, KINDS.MEMORY_SLOT]
@@ -142,18 +149,6 @@ def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Proj
     assert sweep() == {}
     ProjectState.objects.filter(pk=state.pk).update(value="steel")
     assert sweep() == {"opened": 1}
-
-
-def test_what_was_marked_before_there_were_such_conflicts_becomes_one(project: Project) -> None:
-    one, other = remembered("The user prefers rebase workflow."), remembered("The user prefers merge workflow.")
-    sweep()
-    Conflict.objects.all().delete()
-
-    Memory.objects.update(slot="", is_disputed=True)  # as one that was found by its meaning alone
-    Memory.objects.filter(pk=other.pk).update(text="The user doesn't prefer rebase workflow.")
-    assert sweep() == {"opened": 1}
-    assert Conflict.objects.get().tier == "opposition"
-    assert one.history.count() == other.history.count() == 1
 
 
 def test_the_command_tells_what_it_has_done(project: Project) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from resolution.pages.conflicts import read_conflicts
 
 from resolution.models import Conflict
+from resolution.pages.conflicts import read_conflicts
 from tests import waiting
 from tests.served.learning import register_agent
 from tests.served.server import PROJECT, Served
