@@ -84,7 +84,8 @@ IN_CONFLICT: Final = """
 OPEN_OF_KEYS: Final = """
     SELECT DISTINCT conflict.id FROM slot_claim AS claim
     JOIN conflict_member AS member ON (member.kind, member.object_id) = (claim.kind, claim.object_id)
-    JOIN conflict ON conflict.id = conflict_id AND status = 'open' WHERE claim.key = ANY(%s)
+    JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND slot_kind = 'cross_layer'
+    WHERE claim.key = ANY(%s)
 """
 UNREAD: Final = """
     SELECT EXISTS (SELECT FROM slot_claim AS claim JOIN conflict_member AS member
@@ -248,14 +249,14 @@ def _find_pairs(which: str, arguments: Sequence[Any]) -> Mapping[tuple[str, str]
 def _open(project: str, pairs: Sequence[Pair]) -> None:
     against = {key_of(lower): key_of(higher) for lower, higher in reversed(pairs)}
     members = {key_of(row): as_member(row, against.get(key_of(row))) for pair in pairs for row in pair}
-    key, about = _name_slot(max((higher for _, higher in pairs), key=lambda row: isinstance(row, ProjectState)))
+    key, about = _slot_of(max((higher for _, higher in pairs), key=lambda row: isinstance(row, ProjectState)))
     with transaction.atomic():
         open_conflict(key, about, list(members.values()), project=project)
         for kind, object_id in members:  # rows that went after they were read did not close this conflict
             settle_moot(kind, [object_id])
 
 
-def _name_slot(row: Row) -> tuple[str, dict[str, str]]:
+def _slot_of(row: Row) -> tuple[str, dict[str, str]]:
     """Return the key of a state's or a fact's slot, and the slot in words."""
     if isinstance(row, Edge):
         concept, dimension = row.concept.token, row.dim.token

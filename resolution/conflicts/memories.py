@@ -10,16 +10,12 @@ from memory.memories.comparing import find_rivals
 from memory.memories.scope import kind_of
 from memory.memories.store import Change
 from memory.models import Memory
-from resolution.conflicts.detection import close_agreed, detect_memory
+from resolution.conflicts.detection import as_member, close_agreed, detect_memory
 from resolution.conflicts.keys import memory_key
-from resolution.conflicts.opening import Member, MemberKind, find_open, find_settled, open_conflict, settle_moot
+from resolution.conflicts.opening import MemberKind, find_open, find_settled, open_conflict, settle_moot
 from resolution.models import Conflict, ConflictMember
 
 Tier = Conflict.Tier
-
-
-def as_member(memory: Memory, against: tuple[str, int] | None = None) -> Member:
-    return Member(MemberKind.MEMORY, memory.pk, memory.text, [(memory.agent, memory.channel)], against)
 
 
 def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
+from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -97,6 +98,9 @@ def store_claims_again() -> None:
         Kind.MEMORY: Memory.objects.filter(status="active").select_related("project").defer("lexemes"),
         Kind.EDGE: Edge.objects.exclude(concept=F("parent")).filter(is_additive=False).values_list("pk", flat=True),
     }
+    with connection.cursor() as cursor:
+        # An upgrade has just filled it: without statistics Postgres would compare each row with all others.
+        cursor.execute("ANALYZE slot_claim")
     for kind, current in rows.items():
         known = SlotClaim.objects.filter(kind=kind, object_id=OuterRef("pk"))
         for some in chunks(current.filter(~Exists(known.filter(version=VERSION))).iterator(BATCH), BATCH):

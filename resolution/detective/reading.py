@@ -48,6 +48,7 @@ EDGES: Final = """
             SELECT concept_id, dim_id FROM conflict WHERE concept_id IS NOT NULL
             UNION ALL
             SELECT urd.id, urd.dim_id FROM conflict_member AS m JOIN urd ON m.kind = 'edge' AND m.object_id = edge_id
+            JOIN conflict ON conflict.id = conflict_id AND slot_kind <> 'edge_slot'
             UNION ALL
             SELECT h.concept_id, h.dim_id FROM conflict_member AS m
             JOIN edge_history AS h ON m.kind = 'edge_history' AND m.object_id = h.id
