@@ -84,7 +84,8 @@ IN_CONFLICT: Final = """
 OPEN_OF_KEYS: Final = """
     SELECT DISTINCT conflict.id FROM slot_claim AS claim
     JOIN conflict_member AS member ON (member.kind, member.object_id) = (claim.kind, claim.object_id)
-    JOIN conflict ON conflict.id = conflict_id AND status = 'open' WHERE claim.key = ANY(%s)
+    JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND slot_kind = 'cross_layer'
+    WHERE claim.key = ANY(%s)
 """
 UNREAD: Final = """
     SELECT EXISTS (SELECT FROM slot_claim AS claim JOIN conflict_member AS member
