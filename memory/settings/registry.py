@@ -193,6 +193,12 @@ class Tuning:
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "Seconds a language model may take for one answer, including retries and pauses."
     )
+    idle_s: Annotated[float, Field(ge=0, le=3600)] = setting(
+        MODELS,
+        600.0,
+        "Seconds without a prompt before a model of the upstream is called; a prompt ends the call. By then Ollama has"
+        " dropped its memory of the last conversation anyway.",
+    )
     backups_kept: Annotated[int, Field(ge=0, le=1_000)] = setting(
         OPERATING, 3, "How many nightly backups stay in the home, in backups/; 0: none is made."
     )
