@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
@@ -12,6 +13,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory.graph.saliency import saliency
+from memory.llm import USES
 from memory.models import (
     Config,
     Evidence,
@@ -29,6 +31,7 @@ from proxy.models import LoopEvent
 from resolution.models import Conflict, Decision, Run
 from tests.arrange import teach_both
 from tests.memory.memories.said import said
+from tests.standin import StandIn
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -149,6 +152,30 @@ def test_without_a_model_it_says_so_and_leads_to_the_setting(operator: Client) -
     Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
 
     assert "No language model decides conflicts" not in text(page(operator))
+
+
+def test_a_model_of_the_upstream_is_offered_and_used_for_everything_with_a_click(
+    operator: Client, viewer: Client, settings: Any
+) -> None:
+    with StandIn() as ollama:
+        settings.FESTINGER_UPSTREAM = ollama.url
+        assert "proxy_home_model" not in page(viewer)
+        assert "/model/" in page(operator)
+        offer = page(operator, reverse("admin:proxy_home_model"))
+        name = re.findall(r"<option>(.*?)</option>", offer)[0]
+        use = reverse("admin:proxy_home_use_model")
+        assert viewer.post(use, {"model": name}).status_code == 403
+        assert "has no model" in text(operator.post(use, {"model": "none:1b"}, follow=True).content.decode())
+        assert not LanguageModel.objects.exists()
+
+        told = text(operator.post(use, {"model": name}, follow=True).content.decode())
+
+    assert f"{name} is used for learning and decisions" in told
+    model = LanguageModel.objects.get(model_name=name)
+    tuning = Config.tuning()
+    assert {getattr(tuning, use) for use in USES} == {model.pk}
+    assert tuning.resolution_mode == "propose"
+    assert page(operator, reverse("admin:proxy_home_model")).strip() == ""
 
 
 def test_a_run_is_started_from_the_page_which_then_follows_it(operator: Client) -> None:
