@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms of all processes of a home (docs/metrics.md). Each is defined beside the code that
+"""Counters, gauges and histograms of all processes of a home (docs/monitoring.md). Each is defined beside the code that
 counts, with a class from here: importing this module decides where values are stored.
 
 Under PROMETHEUS_MULTIPROC_DIR each process stores its values in files of that folder, and any process can report the

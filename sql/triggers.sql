@@ -37,22 +37,19 @@ CREATE TRIGGER soas_announce_delete AFTER DELETE ON soas REFERENCING OLD TABLE A
 CREATE TRIGGER soas_announce_truncate AFTER TRUNCATE ON soas
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
--- Rows by key; claims and decided triples by the concept that they are about. Candidates that hold for their speaker
--- alone are in that speaker's prompts.
+-- Rows by key.
 DO $$
 DECLARE
     named text;
-    key text;
 BEGIN
-    FOR named, key IN VALUES ('urd', 'id'), ('dimension', 'id'), ('alias', 'id'), ('agent', 'id'), ('project_state', 'id'),
-            ('edge_candidate', 'id'), ('resolution_queue', 'concept_id'), ('decided_triple', 'concept_id') LOOP
+    FOREACH named IN ARRAY ARRAY['urd', 'dimension', 'alias', 'agent', 'project_state'] LOOP
         EXECUTE format('CREATE TRIGGER %1$s_announce_insert AFTER INSERT ON %1$s REFERENCING NEW TABLE AS new_rows
-            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(''id'')', named);
         EXECUTE format('CREATE TRIGGER %1$s_announce_update AFTER UPDATE ON %1$s
             REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(''id'')', named);
         EXECUTE format('CREATE TRIGGER %1$s_announce_delete AFTER DELETE ON %1$s REFERENCING OLD TABLE AS old_rows
-            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(''id'')', named);
         EXECUTE format('CREATE TRIGGER %1$s_announce_truncate AFTER TRUNCATE ON %1$s
             FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload()', named);
     END LOOP;
@@ -144,6 +141,27 @@ CREATE TRIGGER decision_is_append_only BEFORE UPDATE OR DELETE ON decision
     FOR EACH ROW EXECUTE FUNCTION festinger_refuse_rewriting();
 CREATE TRIGGER decision_is_never_emptied BEFORE TRUNCATE ON decision
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_refuse_rewriting();
+
+-- Claims and decided triples by the concept that they are about. Candidates that hold for their speaker alone are in that
+-- speaker's prompts.
+DO $$
+DECLARE
+    named text;
+    key text;
+BEGIN
+    FOR named, key IN VALUES
+            ('edge_candidate', 'id'), ('resolution_queue', 'concept_id'), ('decided_triple', 'concept_id') LOOP
+        EXECUTE format('CREATE TRIGGER %1$s_announce_insert AFTER INSERT ON %1$s REFERENCING NEW TABLE AS new_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_update AFTER UPDATE ON %1$s
+            REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_delete AFTER DELETE ON %1$s REFERENCING OLD TABLE AS old_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows(%2$L)', named, key);
+        EXECUTE format('CREATE TRIGGER %1$s_announce_truncate AFTER TRUNCATE ON %1$s
+            FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload()', named);
+    END LOOP;
+END $$;
 
 -- === resolution: members of conflicts ===
 

@@ -28,7 +28,7 @@ class Got:
         return message
 
     def verify(self, secret: str) -> bool:
-        """True if the signature is that of the secret, by the receiver's own arithmetic (docs/notifications.md)."""
+        """True if the signature is that of the secret, by the receiver's own arithmetic (docs/monitoring.md)."""
         parts = dict(part.split("=", 1) for part in self.headers["Festinger-Signature"].split(","))
         signed = parts["t"].encode() + b"." + self.body
         return hmac.compare_digest(hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest(), parts["v1"])

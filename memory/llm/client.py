@@ -66,9 +66,7 @@ USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
     "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
-    "detective_model_id": ModelUse(
-        "stories", "reads the stories of projects", "only rules look for what they leave open"
-    ),
+    "detective_model_id": ModelUse("stories", "reads project histories", "only rules look for what they leave open"),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}

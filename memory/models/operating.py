@@ -220,7 +220,7 @@ class Agent(models.Model):
 
     class Scope(models.TextChoices):
         AGENT = "agent", "agent: recall and teach"
-        OPERATOR = "operator", "operator: decide and reload, too"
+        OPERATOR = "operator", "operator: also resolves conflicts"
 
     class CanTeach(models.TextChoices):
         AUTO = "auto", "if it has taught by gutask before, or its request has tools"
@@ -228,7 +228,7 @@ class Agent(models.Model):
         NEVER = "never", "never"
 
     class Episodes(models.TextChoices):
-        DEFAULT = "default", "as the setting has it"
+        DEFAULT = "default", "default (from the settings)"
         ON = "on", "kept"
         OFF = "off", "not kept"
 
@@ -265,10 +265,10 @@ class Agent(models.Model):
         null=True,
         blank=True,
         related_name="agents",
-        help_text="What it remembers belongs to it, where a request names no other.",
+        help_text="Default project, for requests that name none.",
     )
     allowed_projects = models.ManyToManyField(
-        Project, blank=True, related_name="allowed_agents", help_text="Which its requests may name besides."
+        Project, blank=True, related_name="allowed_agents", help_text="Other projects that its requests may name."
     )
     allows_all_projects = models.BooleanField("may name any project", default=False, db_default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

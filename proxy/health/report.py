@@ -1,4 +1,4 @@
-"""The facts for programs: the JSON of /health, and what /metrics tells Prometheus (docs/metrics.md)."""
+"""The facts for programs: the JSON of /health, and what /metrics tells Prometheus (docs/monitoring.md)."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Metrics of each prompt, for /health and /metrics (docs/metrics.md)."""
+"""Metrics of each prompt, for /health and /metrics (docs/monitoring.md)."""
 
 from typing import Final
 

@@ -18,7 +18,7 @@ from tests.standin import StandIn
 from tests.waiting import eventually
 
 OPS = Path(settings.PROJECT) / "ops"
-PAGE = Path(settings.PROJECT) / "docs" / "metrics.md"
+PAGE = Path(settings.PROJECT) / "docs" / "monitoring.md"
 ASKED = "Kvasir runs on tyr. What runs on tyr?"
 PROMPTS = 12
 WITHIN_S = 20.0

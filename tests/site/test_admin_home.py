@@ -272,7 +272,7 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
 
 
 def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> None:
-    assert "No language model reads the stories of projects" in text(page(operator))
+    assert "No language model reads project histories" in text(page(operator))
     for tier, kinds in {
         "reversal": ["answer"] * 3 + ["dismiss"],
         "model": ["supersede", "accept"] + ["dismiss"] * 3,

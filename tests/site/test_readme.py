@@ -24,7 +24,6 @@ README = (PROJECT / "README.md").read_text()
 DOCS = PROJECT / "docs"
 SETTINGS = (DOCS / "settings.md").read_text()
 API = (DOCS / "api.md").read_text()
-MCP = (DOCS / "mcp.md").read_text()
 PAGES = {
     file.relative_to(PROJECT).as_posix(): file.read_text()
     for file in (*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *PROJECT.glob("clients/*/README.md"))
@@ -119,8 +118,8 @@ def test_the_api_page_has_every_endpoint_with_its_scope_and_summary():
     assert rows == [f"| `{one.method} {one.path}` | {one.scope or ''} | {one.summary} |" for one in declared]
 
 
-def test_the_page_of_mcp_has_every_tool_with_its_endpoint():
-    rows = re.findall(r"^\| `(\w+)` \| `([A-Z]+) (/\S+)` \|", MCP, re.MULTILINE)
+def test_the_api_page_has_every_mcp_tool_with_its_endpoint():
+    rows = re.findall(r"^\| `(\w+)` \| `([A-Z]+) (/\S+)` \|", API, re.MULTILINE)
 
     declared = [(one.tool.name, one.method, one.path) for one in ENDPOINTS if one.tool is not None]
     assert sorted(rows) == sorted(declared)

@@ -12,7 +12,14 @@ from memory.search.lexemes import find_lexemes, fold
 
 ROOT = Path(__file__).parents[3]
 WEEKS = ROOT / "benchmarks/weeks"
-PROSE = ("benchmarks/*.txt", "README.md", "CHANGELOG.md", "docs/*.md", "docs/decisions/*.md")
+PROSE = (
+    "benchmarks/*.txt",
+    "README.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "docs/decisions/*.md",
+    "tests/memory/english/conversations/*.txt",
+)
 LEXEMES = """
     SELECT tsvector_to_array(to_tsvector('english', text))
     FROM unnest(%s::text[]) WITH ORDINALITY AS said (text, place) ORDER BY place
