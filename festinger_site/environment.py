@@ -28,6 +28,9 @@ PREFIX: Final = "FESTINGER_"
 LIKENESS_MIN: Final = 0.78  # by difflib, without the prefix: UPSTREAM_URL resembles UPSTREAM; gutask's PROJECT nothing
 
 
+MODEL_NAME_MAX: Final = 120  # characters, as of the column
+
+
 class MailServer(NamedTuple):
     """``scheme`` is smtp, smtp+tls (STARTTLS) or smtps (TLS from the beginning). Without a host, no mail is sent."""
 
@@ -92,6 +95,7 @@ LoopbackTrust = Annotated[
     Takes("0, 1, which is the same as agent, or operator"),
 ]
 PathName = Annotated[str, AfterValidator(check_printable), Takes("a path of printable characters")]
+ModelName = Annotated[str, Field(max_length=MODEL_NAME_MAX), Takes("the name of a model of the upstream")]
 TimeZone = Annotated[str, AfterValidator(check_time_zone), Takes("a time zone such as Europe/Oslo")]
 FernetKeys = Annotated[
     Words,
@@ -129,6 +133,7 @@ class Environment(BaseModel):
     FESTINGER_ALLOWED_HOSTS: Words = ()
     FESTINGER_ORIGINS: Words = ()
     FESTINGER_UPSTREAM: Address = ""
+    FESTINGER_MODEL: ModelName = ""
     FESTINGER_MAX_BODY_BYTES: BodyBytes = 0
     FESTINGER_SECRET_KEY: str = ""
     FESTINGER_ENCRYPTION_KEY: FernetKeys = ()

@@ -28,6 +28,7 @@ FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
 FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
 # If these two are set, they take precedence over config.yaml (proxy/config/file.py).
 FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
+FESTINGER_MODEL = ENVIRONMENT.FESTINGER_MODEL
 FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
 # A name, not an import: memory calls models of Festinger's own upstream, and must not import the proxy.

@@ -1,5 +1,6 @@
 """The command ``festinger`` of an installed package."""
 
+import os
 import sys
 from threading import Thread
 
@@ -10,7 +11,8 @@ from festinger_site.run import launch, manage
 USAGE = """\
 usage: festinger COMMAND
 
-  run       start everything: Postgres, proxy, worker, scheduler; Ctrl-C stops it
+  run       start everything: Postgres, proxy, worker, scheduler; Ctrl-C stops it.
+            --model NAME: use this model of your Ollama for learning and decisions
   demo      show it at work, on a temporary instance with a stand-in for Ollama
   doctor    look for what is wrong with this installation, and say what mends it
   backup    write a backup, while it runs
@@ -24,7 +26,9 @@ COMMANDS = ("demo", "doctor", "backup", "restore")
 
 def main() -> None:
     match sys.argv[1:]:
-        case ["run"]:
+        case ["run"] | ["run", "--model", _]:
+            if sys.argv[2:]:
+                os.environ["FESTINGER_MODEL"] = sys.argv[3]
             # Beside the start, which must not wait for a network that is not there.
             Thread(target=embedder_weights.install_missing, daemon=True).start()
             sys.exit(launch.main())

@@ -217,6 +217,8 @@ def announce(settings: ModuleType, report: dict[str, Any]) -> None:
     for name, known in find_misspelled().items():
         say(f"Warning: {name} is not read by Festinger. Did you mean {known}?")
     say(f"Festinger is ready: {url}:{settings.FESTINGER_PORT} (agents' Ollama address)")
+    if all(name.startswith("none") for name in report.get("models", {"": ""}).values()):
+        say("No language model is configured (optional). One of your Ollama's: FESTINGER_MODEL=NAME, or in the admin")
     say(f"Admin: {url}:{settings.FESTINGER_PORT}/admin/   Logs: {settings.HOME / 'log'}   Stop: Ctrl-C")
 
 

@@ -84,7 +84,8 @@ async def answer_prompt(scope: AsgiScope, receive: Receive, send: Send) -> None:
         except ProxyError as error:
             await _refuse(send, scope["path"], error)
             return
-        await until_client_leaves(_answer(scope, headers, body, send), receive)
+        with current.pulse.answering():
+            await until_client_leaves(_answer(scope, headers, body, send), receive)
 
 
 async def _answer(scope: AsgiScope, headers: Headers, body: bytes, send: Send) -> None:
@@ -115,6 +116,8 @@ async def _answer(scope: AsgiScope, headers: Headers, body: bytes, send: Send) -
                 "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
             },
         )
+        if done.plan is not None and answer.status == 200:
+            current.pulse.note_use(done.plan.use)
         current.enricher.planner.prompt_search.prefetch_next_turn(done.lookup)
         observer = current.enricher.watch_answer(path, done, answer)
         await relay(answer, send, more_headers=own_headers, observer=observer)

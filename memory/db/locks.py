@@ -18,6 +18,7 @@ class Lock(IntEnum):
     LLM_CALLS = 77  # between counting the calls of a day and adding one
     MEMORY = 78  # by the hash of a place that one memory may have: two writers of it cannot both be the first
     PROJECTS = 79  # between counting the projects and adding one that a request names
+    UPSTREAM_CALL = 80  # while a model of the upstream is asked
     # A single number of 64 bits. Hosts that run different versions share it: it must not change.
     PREPARATION = 4_119_570_001
 

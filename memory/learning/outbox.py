@@ -60,7 +60,7 @@ class WaitingMessage(NamedTuple):
 
 
 class Backlog:
-    """Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
+    """Queued messages in memory, bounded: if there is no room, the oldest are dropped."""
 
     def __init__(self, bytes_max: int = WAITING_MAX_BYTES) -> None:
         self._queue: deque[WaitingMessage] = deque()

@@ -2,9 +2,9 @@
 
 from memory.llm.call_log import Usage
 from memory.llm.client import USES, Answer, ask, find_chosen, missing, try_out
-from memory.llm.errors import LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
+from memory.llm.errors import Busy, LlmError, Misconfigured, NoBudget, NoModel, Refused, Unavailable, Unreadable
 
 __all__ = [
-    "USES", "Answer", "LlmError", "Misconfigured", "NoBudget", "NoModel", "Refused", "Unavailable",
+    "USES", "Answer", "Busy", "LlmError", "Misconfigured", "NoBudget", "NoModel", "Refused", "Unavailable",
     "Unreadable", "Usage", "ask", "find_chosen", "missing", "try_out"
 ]  # fmt: skip

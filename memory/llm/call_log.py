@@ -22,7 +22,6 @@ SHARES = (
     ((LlmCall.Purpose.COMPARE, LlmCall.Purpose.EXTRACT), 0.05, "memories"),
     ((LlmCall.Purpose.DETECT,), 0.2, "stories"),
 )
-UNDER_WAY = "no answer: it is under way, or the process ended"
 SUBJECT_MAX = 200  # characters
 ERROR_MAX = 1000  # characters
 TOKENS_MAX = 2**31 - 1
@@ -58,7 +57,6 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
             model_name=str(model),
             purpose=purpose,
             subject=subject[:SUBJECT_MAX],
-            error=UNDER_WAY,
             request=request_ids.current(),
             at=timezone.now(),
         )
@@ -69,6 +67,7 @@ def require_budget(purpose: LlmCall.Purpose, daily_calls: int) -> None:
     """Raise NoBudget unless one more call may be made today; until the end of the transaction nobody else makes one."""
     lock_until_commit(Lock.LLM_CALLS)
     today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
+    today = today.exclude(result=LlmCall.Result.ABANDONED)
     if today.count() >= daily_calls:
         raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
     for purposes, share, about in SHARES:
@@ -78,19 +77,20 @@ def require_budget(purpose: LlmCall.Purpose, daily_calls: int) -> None:
             raise NoBudget(f"The {allowed} calls of today for {about} ({of_all}) are used up.")
 
 
-def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:
+def end(call_id: int, usage: Usage, result: LlmCall.Result, *, started: float, error: str = "") -> None:
     """Complete the row of a call. ``started``: by time.monotonic()."""
     LlmCall.objects.filter(pk=call_id).update(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=usage.cost,
         duration_ms=round((time.monotonic() - started) * 1000),
+        result=result,
         error=error[:ERROR_MAX],
     )
 
 
-def count_call(model: LanguageModel, purpose: LlmCall.Purpose, usage: Usage, error: str) -> None:
-    CALLS.labels(model.provider, purpose.value, "failed" if error else "answered").inc()
+def count_call(model: LanguageModel, purpose: LlmCall.Purpose, usage: Usage, result: LlmCall.Result) -> None:
+    CALLS.labels(model.provider, purpose.value, result.value).inc()
     TOKENS.labels(model.provider, "read").inc(usage.input_tokens)
     TOKENS.labels(model.provider, "written").inc(usage.output_tokens)
     COST.labels(model.provider).inc(float(usage.cost or 0))

@@ -15,9 +15,10 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from memory.access import key_encryption
-from memory.llm import call_log
+from memory.llm import call_log, idle
 from memory.llm.call_log import Usage
 from memory.llm.errors import (
+    Busy,
     HttpFailure,
     LlmError,
     Misconfigured,
@@ -31,7 +32,7 @@ from memory.llm.errors import (
 from memory.llm.json_answer import AnswerMistake, read_object
 from memory.llm.providers import claude, ollama, openai
 from memory.llm.types import Access, Embedded, Provider, Question, Reply
-from memory.models import Config, LanguageModel, LlmCall
+from memory.models import Config, LanguageModel, LlmCall, UpstreamModel
 from memory.secrets.redaction import mask_secrets
 from memory.settings.registry import Tuning
 
@@ -65,9 +66,7 @@ USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
     "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
-    "detective_model_id": ModelUse(
-        "stories", "reads the stories of projects", "only rules look for what they leave open"
-    ),
+    "detective_model_id": ModelUse("stories", "reads project histories", "only rules look for what they leave open"),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -77,6 +76,20 @@ TRIAL_SCHEMA: Final[dict[str, Any]] = {
     "properties": {"reasoning": {"type": "string"}, "is_there": {"type": "boolean"}},
     "required": ["reasoning", "is_there"],
     "additionalProperties": False,
+}
+
+# What decides how Ollama loads a model (api.Runner in its source): another value than the client's would have it loaded
+# anew, twice. Its other options, such as stop words and a seed, would only spoil the answer.
+LOADING: Final = {
+    "num_ctx",
+    "num_batch",
+    "num_gpu",
+    "main_gpu",
+    "use_mmap",
+    "num_thread",
+    "numa",
+    "low_vram",
+    "use_mlock",
 }
 
 # Options that a model or its server was found to refuse, while this process runs: by provider, address and name.
@@ -101,17 +114,21 @@ def ask(
     prompt: str,
     schema: dict[str, Any],
     is_strict: bool = False,
+    is_asked_for: bool = False,
     read: Callable[[dict[str, Any]], Any] = dict,
 ) -> Answer:
     """Return what ``read`` makes of the model's answer: an object with the schema's required properties, the outermost
-    of the right type. An answer for which it raises ValueError is refused, and counts as a call that failed.
+    of the right type. An answer for which it raises ValueError is refused. Raises Busy if it is a model of the upstream,
+    and somebody uses that, unless a person waits (``is_asked_for``).
 
     Blocks for up to ``llm_timeout_s``, including retries. Each request is a row of ``llm_call`` and counts for
     ``llm_daily_calls``. Not within a transaction. ``schema`` is limited to what all providers accept: objects have
     ``additionalProperties: false`` and require all their properties, nothing has bounds. If ``is_strict``, an answer
     with anything besides the object is unreadable. Raises LlmError."""
     tuning = Config.tuning()
-    call = _Call(model, purpose, subject, tuning)
+    call = _Call(model, purpose, subject, tuning, waits_for_idle=is_upstream(model) and not is_asked_for)
+    if call.waits_for_idle:
+        idle.require_idle(tuning.idle_s)
     # Before the clock starts: the import takes seconds the first time, and does not happen in processes that never ask.
     import_module(call.provider.SDK)
     question = Question(system, prompt, schema, is_strict)
@@ -185,7 +202,8 @@ def try_out(model: LanguageModel) -> Answer:
     """Ask the model for almost nothing, in the form of real questions. Raises LlmError."""
     system = "You test a connection. Give your reasoning in a few words."
     purpose = LlmCall.Purpose.TEST
-    return ask(model, purpose, "", system=system, prompt="Say that you are there.", schema=TRIAL_SCHEMA)
+    prompt = "Say that you are there."
+    return ask(model, purpose, "", system=system, prompt=prompt, schema=TRIAL_SCHEMA, is_asked_for=True)
 
 
 def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
@@ -208,6 +226,11 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
     return ""
 
 
+def is_upstream(model: LanguageModel) -> bool:
+    """True if it is a model of the Ollama behind Festinger, which clients use."""
+    return model.provider == LanguageModel.Provider.OLLAMA and not model.base_url
+
+
 def access_to(model: LanguageModel) -> Access:
     """Return the access to a model. Raises Misconfigured if the key is missing or cannot be decrypted."""
     if model.lacks_key:
@@ -221,14 +244,25 @@ def access_to(model: LanguageModel) -> Access:
         # The Ollama behind Festinger, at its present address. By its name: config.yaml belongs to an app above this
         # one.
         url = cast(str, import_string(settings.UPSTREAM_URL)())
-    return Access(model.model_name, url.rstrip("/"), key)
+    used = UpstreamModel.objects.filter(name=model.model_name).first() if is_upstream(model) else None
+    options = {name: value for name, value in used.options.items() if name in LOADING} if used is not None else {}
+    return Access(model.model_name, url.rstrip("/"), key, options, used.keep_alive if used is not None else None)
 
 
 class _Call:
     """One question to one model, with what its tries have in common. ``tuning``: None if it asks for vectors, which are
     neither counted for the day nor logged."""
 
-    def __init__(self, model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning | None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        purpose: LlmCall.Purpose,
+        subject: str,
+        tuning: Tuning | None,
+        *,
+        waits_for_idle: bool = False,
+    ) -> None:
+        self.waits_for_idle = waits_for_idle
         self.model = model
         self.purpose = purpose
         self.subject = subject
@@ -243,26 +277,36 @@ class _Call:
         call_id = self.begin()
         started = time.monotonic()
         self.usage = Usage(0, 0, None)
-        error = call_log.UNDER_WAY
+        result, error = LlmCall.Result.FAILED, "The process was interrupted."
         try:
-            reply = asyncio.run(self.wait_for(send, end - started))
+            waiting = self.wait_for(send, end - started)
+            if self.waits_for_idle and self.tuning is not None:
+                waiting = idle.call(waiting, self.tuning.idle_s)
+            reply = asyncio.run(waiting)
             self.usage = call_log.usage_of(self.model, reply.input_tokens, reply.output_tokens)
             answer = read(reply)
-            error = ""
+            result, error = LlmCall.Result.ANSWERED, ""
             return answer
         except HttpFailure as failure:
             self.failure = failure
             error = str(self.as_error(failure))
             raise
+        except Busy as failure:
+            result, error = LlmCall.Result.ABANDONED, str(failure)
+            raise
         except LlmError as failure:
             error = self.clean_text(str(failure))
+            if isinstance(failure, Refused | Unreadable):
+                result = LlmCall.Result.REFUSED
             raise type(failure)(error) from None  # without the cause, which may quote the key
         finally:
-            call_log.count_call(self.model, self.purpose, self.usage, error)
+            call_log.count_call(self.model, self.purpose, self.usage, result)
             if call_id is not None:
-                call_log.end(call_id, self.usage, started=started, error=error)
+                call_log.end(call_id, self.usage, result, started=started, error=error)
             if self.tuning is not None:
-                logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
+                logger.info(
+                    "llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "result": result.value}
+                )
 
     def begin(self) -> int | None:
         if self.model.pk is None:  # no row of *Language models*: its calls cost nothing

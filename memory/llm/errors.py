@@ -3,6 +3,7 @@
     LlmError
         NoModel         none is chosen
         NoBudget        the day's calls are used up
+        Busy            the model is the upstream's, and somebody uses it
         Misconfigured   the key, the address, the model's name, or the request
         Unavailable     away, too slow or too busy, even after retries
         Refused         it declines to answer
@@ -22,6 +23,14 @@ class NoModel(LlmError):
 
 class NoBudget(LlmError):
     pass
+
+
+class Busy(LlmError):
+    """``was_abandoned``: the call had begun."""
+
+    def __init__(self, message: str, *, was_abandoned: bool = False) -> None:
+        super().__init__(message)
+        self.was_abandoned = was_abandoned
 
 
 class Misconfigured(LlmError):

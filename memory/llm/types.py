@@ -1,6 +1,7 @@
 """The types that the core and the provider modules exchange."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -14,11 +15,13 @@ Ending = Literal["whole", "cut", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of a model, and the key to it."""
+    """The address of a model, and the key to it. ``options``, ``keep_alive``: Ollama's, as last sent by a client."""
 
     name: str
     url: str  # without a trailing slash
     key: str = field(repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    keep_alive: Any = None
 
 
 @dataclass(frozen=True, slots=True)

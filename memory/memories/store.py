@@ -307,7 +307,7 @@ def restore(memory: Memory, by: Change, *, least: float = 0.0) -> None:
 def _set_status(
     memory: Memory, action: Action, by: Change, *, more: Mapping[str, Any] | None = None, **changes: Any
 ) -> None:
-    """Give a memory the status of the action. What only it disputed no longer is, if it holds no more."""
+    """Give a memory the status of the action. What only it disputed no longer is, if it is superseded."""
     status = STATUS_AFTER[action]
     archived_at = None if status in (Status.ACTIVE, Status.CANDIDATE) else timezone.now()
     links = {"superseded_by": None, "merged_into": None, "archived_at": archived_at}

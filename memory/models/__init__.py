@@ -18,6 +18,7 @@ from memory.models.operating import (
     MutePattern,
     Project,
     Teacher,
+    UpstreamModel,
 )
 from memory.models.searching import (
     Embedder,
@@ -42,5 +43,6 @@ __all__ = [
     "Heartbeat", "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
     "MutePattern", "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent",
     "NotificationTarget", "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening",
-    "SeenMessage", "Soas", "Source", "Support", "Teacher", "TextKind", "find_called_like",
+    "SeenMessage", "Soas", "Source", "Support", "Teacher", "TextKind", "UpstreamModel",
+    "find_called_like",
 ]  # fmt: skip

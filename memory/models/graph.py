@@ -176,7 +176,7 @@ class Dimension(models.Model):
     """A concept that serves as a dimension. It exists exactly as long as its root edge."""
 
     class OnCollision(models.TextChoices):
-        QUEUE = "queue", "queue the newcomer"
+        QUEUE = "queue", "open a conflict"
         SUPERSEDE = "supersede", "the newer wins"
         KEEP_ALL = "keep_all", "keep all"
 

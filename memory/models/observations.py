@@ -41,12 +41,12 @@ class Observation(SetAside):
         RETIRED = "retired", "took a fact back"
         CONFLICT = "conflict", "went to the resolution queue"
         DECIDED = "decided", "was decided before"
-        OUTDATED = "outdated", "an older statement than the one that stands"
-        CANDIDATE = "candidate", "waits among the candidates"
+        OUTDATED = "outdated", "older than the current statement"
+        CANDIDATE = "candidate", "candidate"
         OVER_QUOTA = "over_quota", "too much was said in that hour"
         INVALID = "invalid"
-        EXPLAINED = "explained", "a language model knew it"
-        UNKNOWN = "unknown", "a language model did not know it"
+        EXPLAINED = "explained", "explained by a language model"
+        UNKNOWN = "unknown", "unknown to the language model"
         NEEDLESS = "needless", "known, muted or gone by then"
 
     kind = models.CharField(max_length=8, choices=Kind)

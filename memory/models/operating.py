@@ -89,7 +89,22 @@ class LanguageModel(models.Model):
         return needs_key and not self.api_key
 
 
-@one_of("purpose")
+class UpstreamModel(models.Model):
+    """A model of the upstream that clients use, and what decides how Ollama loads it."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    options = models.JSONField(default=dict, db_default={}, help_text="As its last client sent them.")
+    keep_alive = models.JSONField(null=True, help_text="As its last client sent it.")
+    used_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "upstream_model"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@one_of("purpose", "result")
 class LlmCall(models.Model):
     """One call of a language model by Festinger itself, with its usage."""
 
@@ -102,6 +117,13 @@ class LlmCall(models.Model):
         EXTRACT = "extract", "find new memories"
         DETECT = "detect", "read a story"
 
+    class Result(models.TextChoices):
+        UNDER_WAY = "under_way", "under way"
+        ANSWERED = "answered"
+        REFUSED = "refused", "answer refused"
+        FAILED = "failed"
+        ABANDONED = "abandoned"
+
     # Kept when the model's row is deleted: it counts for the day's budget.
     model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
     model_name = models.CharField(max_length=160)
@@ -113,6 +135,13 @@ class LlmCall(models.Model):
         max_digits=12, decimal_places=6, null=True, help_text="In US dollars; unknown without the model's prices."
     )
     duration_ms = models.IntegerField(default=0, db_default=0)
+    result = models.CharField(
+        max_length=9,
+        choices=Result,
+        default=Result.UNDER_WAY,
+        db_default=Result.UNDER_WAY,
+        help_text="Abandoned: a prompt came meanwhile; the call does not count for the day.",
+    )
     error = models.TextField(blank=True, default="", db_default="")
     request = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="The id of the request that it was made for."
@@ -191,7 +220,7 @@ class Agent(models.Model):
 
     class Scope(models.TextChoices):
         AGENT = "agent", "agent: recall and teach"
-        OPERATOR = "operator", "operator: decide and reload, too"
+        OPERATOR = "operator", "operator: also resolves conflicts"
 
     class CanTeach(models.TextChoices):
         AUTO = "auto", "if it has taught by gutask before, or its request has tools"
@@ -199,7 +228,7 @@ class Agent(models.Model):
         NEVER = "never", "never"
 
     class Episodes(models.TextChoices):
-        DEFAULT = "default", "as the setting has it"
+        DEFAULT = "default", "default (from the settings)"
         ON = "on", "kept"
         OFF = "off", "not kept"
 
@@ -236,10 +265,10 @@ class Agent(models.Model):
         null=True,
         blank=True,
         related_name="agents",
-        help_text="What it remembers belongs to it, where a request names no other.",
+        help_text="Default project, for requests that name none.",
     )
     allowed_projects = models.ManyToManyField(
-        Project, blank=True, related_name="allowed_agents", help_text="Which its requests may name besides."
+        Project, blank=True, related_name="allowed_agents", help_text="Other projects that its requests may name."
     )
     allows_all_projects = models.BooleanField("may name any project", default=False, db_default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -334,6 +363,8 @@ class Heartbeat(models.Model):
     host = models.CharField(max_length=255, blank=True, default="", db_default="")
     pid = models.PositiveIntegerField("process id", default=0, db_default=0)
     at = models.DateTimeField(db_default=Now())
+    busy_since = models.DateTimeField(null=True, help_text="When the oldest prompt under way began.")
+    idle_since = models.DateTimeField(null=True, help_text="When the last prompt ended.")
 
     class Meta:
         db_table = "heartbeat"

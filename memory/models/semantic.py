@@ -152,9 +152,9 @@ class Memory(SetAside):
         OTHER = "other"
 
     class Status(models.TextChoices):
-        CANDIDATE = "candidate", "waits as a candidate"
+        CANDIDATE = "candidate", "candidate"
         ACTIVE = "active"
-        DEPRECATED = "deprecated", "too uncertain to be given"
+        DEPRECATED = "deprecated", "low confidence"
         MERGED_INTO = "merged_into", "merged into another"
         SUPERSEDED = "superseded", "replaced by a newer one"
         INVALID = "invalid", "taken back"
@@ -172,10 +172,14 @@ class Memory(SetAside):
     agent = models.CharField(max_length=120)
     person = models.CharField(max_length=200, blank=True, default="", db_default="")
     slot = models.CharField(
-        max_length=200, blank=True, default="", db_default="", help_text="What there can be one of; empty: many."
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="One memory of a slot is active; empty: none.",
     )
     other_slot = models.CharField(
-        max_length=200, blank=True, default="", db_default="", help_text="That of B, where A is preferred to B."
+        max_length=200, blank=True, default="", db_default="", help_text="The slot of B, where A is preferred to B."
     )
     slot_version = models.SmallIntegerField(default=0, db_default=0, help_text="Of the rules that found the slot.")
     confidence = models.FloatField(default=1.0, db_default=1.0)

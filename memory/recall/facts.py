@@ -208,7 +208,7 @@ def _why_not_ask(cache: Cache, row: SoasRow, now: float) -> str:
     if row.is_common:
         return "a common word"
     if row.id in cache.referenced:
-        return "known as a parent or a dimension"
+        return "only known as a value"
     return "" if may_ask(row, now) else "asked about lately"
 
 

@@ -24,10 +24,10 @@ from memory.timing import is_dated
 from memory.types import NoteKey, NoteState, TripleIds
 
 GIVEN: Final = "given"
-GIVEN_BEFORE: Final = "given before"
-CAME_WITH: Final = "came with a better line that was given before"
+GIVEN_BEFORE: Final = "already in this conversation"
+CAME_WITH: Final = "came with a better line that is already in this conversation"
 NO_ROOM: Final = "no room"
-CHANGED: Final = "holds no more"
+CHANGED: Final = "superseded"
 SAME: Final = "the facts say so already"
 IN_DOUBT: Final = "no room for the later message that changes it"
 INSTRUCTION: Final = "preference"  # the category whose lines come first in a profile

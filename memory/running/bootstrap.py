@@ -37,23 +37,23 @@ LEXEMES = """
 
 # name, task, every, period. Operators change the rows in the admin.
 SCHEDULE = (
-    ("pulse of beat", "memory.tasks.pulse_of_beat", 10, IntervalSchedule.SECONDS),
-    ("sweep of the observations", "resolution.tasks.sweep", 5, IntervalSchedule.SECONDS),
-    ("reading of the episodes", "resolution.tasks.read_episodes", 5, IntervalSchedule.SECONDS),
-    ("runs of the resolver that are due", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
-    ("reading of stories that have changed", "resolution.tasks.detect_due", 1, IntervalSchedule.MINUTES),
-    ("embedding of what was said", "memory.tasks.embed", 2, IntervalSchedule.SECONDS),
-    ("delivery of notifications", "memory.tasks.deliver_notifications", 5, IntervalSchedule.SECONDS),
-    ("look at the health", "proxy.tasks.look_at_health", 1, IntervalSchedule.MINUTES),
-    ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
-    ("pruning of the events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
-    ("figures of the hour", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),
-    ("forgetting of prompts' texts", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
+    ("Beat heartbeat", "memory.tasks.pulse_of_beat", 10, IntervalSchedule.SECONDS),
+    ("Process statements", "resolution.tasks.sweep", 5, IntervalSchedule.SECONDS),
+    ("Read messages for memories", "resolution.tasks.read_episodes", 5, IntervalSchedule.SECONDS),
+    ("Start due resolver runs", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
+    ("Check changed project histories", "resolution.tasks.detect_due", 1, IntervalSchedule.MINUTES),
+    ("Compute vectors", "memory.tasks.embed", 2, IntervalSchedule.SECONDS),
+    ("Deliver notifications", "memory.tasks.deliver_notifications", 5, IntervalSchedule.SECONDS),
+    ("Check health", "proxy.tasks.look_at_health", 1, IntervalSchedule.MINUTES),
+    ("Delete expired rows", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
+    ("Delete expired events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
+    ("Hourly metrics", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),
+    ("Purge prompt text", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
 )
 # Tasks at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
 DAILY = (
     ("backup", "festinger_site.tasks.back_up", "0 1 * * *"),
-    ("nightly jobs", "resolution.tasks.nightly", "0 3 * * *"),
+    ("Nightly jobs", "resolution.tasks.nightly", "0 3 * * *"),
 )
 
 VIEWERS_GROUP = "viewers"
@@ -79,12 +79,12 @@ OPERATING = {
     "memory.delete_agent": "delete agents, and so revoke their tokens",
     "memory.add_memory": "write memories",
     "memory.change_memory": "edit memories, promote and deprecate them, take them back, restore and merge them",
-    "memory.delete_memory": "forget memories for good",
-    "memory.delete_episode": "forget for good what was said",
+    "memory.delete_memory": "delete memories permanently",
+    "memory.delete_episode": "delete messages permanently",
     "memory.add_project": "add projects",
     "memory.change_project": "change projects, let requests without a token name them",
-    "memory.add_projectstate": "settle what holds for projects",
-    "memory.change_projectstate": "replace what was settled for projects, and take it back",
+    "memory.add_projectstate": "set project state",
+    "memory.change_projectstate": "replace and retire project state",
     "memory.delete_project": "delete projects that nothing belongs to",
     "django_celery_beat.change_periodictask": "change schedules",
 }

@@ -3,24 +3,46 @@
 import asyncio
 import os
 import socket
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import psutil
 import psycopg
 from django.db import connection
+from psycopg.types.json import Jsonb
 
-from memory.db.connections import open_connection
+from memory.db.connections import KeptConnection, open_connection
+from memory.llm.idle import BUSY
 from memory.models import Heartbeat
 
 PULSE_S = 10.0
+SERVER_PULSE_S = 2.0  # less than half of what counts as silence (memory/llm/idle.py)
+USES_MAX = 100  # models that are noted between two signs
+NAME_MAX = 200  # characters of the column
 WRITE_S = 5.0
 SILENT_KEPT = timedelta(hours=1)
 
 GIVE_SIGN = """
     INSERT INTO heartbeat (name, host, pid, at) VALUES (%(name)s, %(host)s, %(pid)s, clock_timestamp())
     ON CONFLICT (name, host, pid) DO UPDATE SET at = excluded.at
+"""
+# For a server process, which also tells since when it answers prompts, or does not.
+GIVE_SIGN_OF_SERVER = """
+    INSERT INTO heartbeat (name, host, pid, at, busy_since, idle_since) VALUES (
+        %(name)s, %(host)s, %(pid)s, clock_timestamp(), clock_timestamp() - make_interval(secs => %(busy_s)s),
+        clock_timestamp() - make_interval(secs => %(idle_s)s))
+    ON CONFLICT (name, host, pid)
+        DO UPDATE SET at = excluded.at, busy_since = excluded.busy_since, idle_since = excluded.idle_since
+"""
+TELL_BUSY = f"SELECT pg_notify('{BUSY}', '')"
+NOTE_USE = """
+    INSERT INTO upstream_model (name, options, keep_alive) VALUES (%(model)s, %(options)s, %(keep_alive)s)
+    ON CONFLICT (name)
+        DO UPDATE SET options = excluded.options, keep_alive = excluded.keep_alive, used_at = clock_timestamp()
 """
 FORGET_ENDED = "DELETE FROM heartbeat WHERE name = %(name)s AND host = %(host)s AND NOT pid = ANY(%(living)s)"
 FORGET = "DELETE FROM heartbeat WHERE name = %(name)s AND host = %(host)s AND pid = %(pid)s"
@@ -94,27 +116,79 @@ async def wait_for_worker(dsn: str) -> None:
         await asyncio.sleep(LOOK_AGAIN_S)
 
 
-class ServerPulse:
-    """The signs of life of a server process."""
+class Use(NamedTuple):
+    """How a client has a model of the upstream loaded: the fields of its prompt, unchecked, as Ollama has them."""
 
-    # Over connections of its own: Django's would block the event loop.
+    model: str
+    options: object
+    keep_alive: object
+
+
+class ServerPulse:
+    """The signs of life of a server process, and whether it answers prompts: models of the upstream wait for that."""
+
+    # Over a connection of its own: Django's would block the event loop.
 
     def __init__(self, dsn: str) -> None:
-        self._dsn = dsn
+        self._connection = KeptConnection(dsn, "pulse")
         self._process = Process.this(Heartbeat.SERVER)
+        self._under_way = 0  # prompts
+        self._changed_at: float | None = None  # when the first of them began, or the last ended, on the monotonic clock
+        self._has_begun = asyncio.Event()
+        self._uses: dict[str, Use] = {}  # since the last sign, by the model's name
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a prompt as under way until the context ends."""
+        self._under_way += 1
+        if self._under_way == 1:
+            self._changed_at = time.monotonic()
+            self._has_begun.set()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._changed_at = time.monotonic()
+
+    def note_use(self, use: Use) -> None:
+        """Note how a client uses a model of the upstream, to be stored with the next sign."""
+        if len(use.model) <= NAME_MAX and (use.model in self._uses or len(self._uses) < USES_MAX):
+            self._uses[use.model] = use
 
     async def run(self) -> None:
         await self._execute(FORGET_ENDED, living=psutil.pids())
         while True:
-            await self._execute(GIVE_SIGN)
-            await asyncio.sleep(PULSE_S)
+            if self._has_begun.is_set():
+                self._has_begun.clear()
+                await self._execute(TELL_BUSY)
+            is_busy, since = self._under_way > 0, self._changed_at
+            seconds = time.monotonic() - since if since is not None else None
+            await self._execute(
+                GIVE_SIGN_OF_SERVER, busy_s=seconds if is_busy else None, idle_s=None if is_busy else seconds
+            )
+            await self._write_uses()
+            # While it is stored as busy, no call begins, and a prompt that begins need not be told at once.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SERVER_PULSE_S):
+                    await (asyncio.sleep(SERVER_PULSE_S) if is_busy else self._has_begun.wait())
+
+    async def _write_uses(self) -> None:
+        uses, self._uses = [*self._uses.values()], {}
+        for use in uses:
+            options = Jsonb(use.options if isinstance(use.options, dict) else {})
+            keep_alive = Jsonb(use.keep_alive) if isinstance(use.keep_alive, str | int | float) else None
+            await self._execute(NOTE_USE, model=use.model, options=options, keep_alive=keep_alive)
 
     async def write_last(self) -> None:
         await self._execute(FORGET)
+        await self._connection.close()
 
     async def _execute(self, query: str, **more: object) -> None:
         try:
-            async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "pulse") as opened:
+            async with asyncio.timeout(WRITE_S):
+                opened = await self._connection.get()
                 await opened.execute(query, asdict(self._process) | more)
         except (psycopg.Error, OSError):
-            pass  # Postgres is away, or too slow (TimeoutError is an OSError): the row's age says so
+            # Postgres is away, or too slow (TimeoutError is an OSError): the row's age says so.
+            await self._connection.close()

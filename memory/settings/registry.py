@@ -106,8 +106,8 @@ class Tuning:
     recollection_placement: Literal["tail", "system"] = setting(
         RECOLLECTING,
         "tail",
-        "tail: new facts go to the end of the last message, where models heed them most, and stay there, so that the"
-        " model need not read all again. system: one block before the system text, made anew for each prompt.",
+        "tail: new facts go to the end of the last message, where models use them best, and stay there, so that the"
+        " model need not read all again. system: one block before the system text, written again for each prompt.",
     )
     recollection_style: Style = setting(
         RECOLLECTING,
@@ -122,8 +122,8 @@ class Tuning:
         REMEMBERING,
         "on",
         "on: messages of users and models are kept, secrets masked, and found again by the same person; of agents"
-        " without a token only on this machine. all: of all agents without a token, too. off: no more are kept; the"
-        " command forget deletes those that are.",
+        " without a token only on this machine. all: of all agents without a token, too. off: nothing new is stored;"
+        " the command forget deletes those that are.",
     )
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days messages are kept; memories made of them stay."
@@ -142,7 +142,7 @@ class Tuning:
     share_unsure: Literal["speaker", "agents", "all"] = setting(
         LEARNING,
         "speaker",
-        "Who gets facts that hold for their speaker alone until another says the same: speaker, the agent and person"
+        "Who gets speaker-only facts before another source states them: speaker, the agent and person"
         " who said it; agents, all agents with a token; all, everybody.",
     )
     names: Literal["people", "assistants", "ignored"] = setting(
@@ -175,13 +175,13 @@ class Tuning:
     consolidate_model_id: ModelId = setting(
         MODELS,
         None,
-        "The language model that is asked at night about memories that the rules cannot decide, and that concludes new"
+        "The language model that is asked at night about memories that the rules cannot decide, and that derives new"
         " ones from users' messages, which are sent to it; without one neither is done.",
     )
     detective_model_id: ModelId = setting(
         MODELS,
         None,
-        "The language model that reads the stories of projects and asks what they leave open. Their memories,"
+        "The language model that reads project histories and asks where they are ambiguous. Their memories,"
         " facts and state are sent to it. Without one only rules look.",
     )
     llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
@@ -193,8 +193,14 @@ class Tuning:
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "Seconds a language model may take for one answer, including retries and pauses."
     )
+    idle_s: Annotated[float, Field(ge=0, le=3600)] = setting(
+        MODELS,
+        600.0,
+        "Seconds without a prompt before a model of the upstream is called; a prompt ends the call. By then Ollama has"
+        " dropped its memory of the last conversation anyway.",
+    )
     backups_kept: Annotated[int, Field(ge=0, le=1_000)] = setting(
-        OPERATING, 3, "How many nightly backups stay in the home, in backups/; 0: none is made."
+        OPERATING, 3, "Nightly backups to keep, in backups/ of the home; 0: none is made."
     )
     live_prompt_text: Switch = setting(
         OPERATING,

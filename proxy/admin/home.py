@@ -4,17 +4,20 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly
+from memory.admin.settings import ChangedMeanwhile, change, read_chosen_models
+from memory.llm.upstream_models import list_models, plan_use
 from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
 from memory.settings import registry
 from memory.settings.registry import Tuning
@@ -39,6 +42,7 @@ DAY = timedelta(days=1)
 UPGRADE_SHOWN = timedelta(days=14)
 CHANGELOG = settings.PROJECT / "CHANGELOG.md"
 SEES_HEALTH = "memory.view_heartbeat"
+CHOOSES_MODELS = "memory.change_config"
 # The page that helps with a part that needs attention: permission, page, its name.
 SEE = {
     "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
@@ -62,6 +66,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "may_run": may("resolution.change_conflict"),
         "may_teach": may("memory.add_edge"),
         "may_mute": may("memory.change_soas"),
+        "lacks_model": may(CHOOSES_MODELS) and not any(getattr(tuning, use) for use in llm.USES),
     }
     parts: dict[str, Any] = {"upgrade": describe_upgrade()} if rights["sees_health"] else {}
     if may("resolution.view_conflict"):
@@ -194,6 +199,48 @@ def charts(request: HttpRequest) -> HttpResponse:
     return render(request, "proxy/home/charts_of_range.html", {"charts": draw(request.GET.get("range"))})
 
 
+@require_GET
+def model_offer(request: HttpRequest) -> HttpResponse:
+    """Render the offer of a model of the upstream, as a fragment of the page; nothing if a model is chosen."""
+    # Asked for after the page has loaded: the upstream may be slow.
+    if not request.user.has_perm(CHOOSES_MODELS):
+        raise PermissionDenied
+    names, error = [], ""
+    if not any(read_chosen_models().values()):
+        try:
+            names = list_models()
+        except llm.LlmError as failure:
+            error = str(failure)
+    return render(request, "proxy/home/model_offer.html", {"names": names, "error": error})
+
+
+@require_POST
+def use_model(request: HttpRequest) -> HttpResponse:
+    """Have a model of the upstream used for everything."""
+    if not request.user.has_perm(CHOOSES_MODELS):
+        raise PermissionDenied
+    name = request.POST.get("model", "")
+    try:
+        if name not in list_models():
+            messages.error(request, f"Nothing was changed: your Ollama has no model {name!r}.")
+            return redirect("admin:index")
+        with transaction.atomic():
+            new = plan_use(name)
+            shown = dict(Config.objects.filter(key__in=new).values_list("key", "value"))
+            change({key: (shown[key], value) for key, value in new.items()}, request.user)
+    except llm.LlmError as error:
+        messages.error(request, f"Nothing was changed: {error}")
+    except ChangedMeanwhile as changed:
+        messages.error(request, f"Nothing was changed: somebody else has just changed {changed.key}.")
+    else:
+        messages.success(
+            request,
+            f"{name} is used for learning and decisions while nobody else uses your Ollama. It only proposes; set"
+            " resolution_mode to auto once you trust it.",
+        )
+    return redirect("admin:index")
+
+
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
     """Return the address and the name of the page that helps; None if there is none, or the user may not see it."""
     permission, address, name = SEE.get(part, ("", "", ""))
@@ -213,5 +260,7 @@ class HourlyFiguresAdmin(ReadOnly, Page):
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("precision/", self.admin_site.admin_view(precision), name="proxy_home_precision"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
+            path("model/", self.admin_site.admin_view(model_offer), name="proxy_home_model"),
+            path("model/use/", self.admin_site.admin_view(use_model), name="proxy_home_use_model"),
         ]
         return [*own, *super().get_urls()]

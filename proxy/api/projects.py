@@ -122,7 +122,7 @@ class SettledOut(StateOut):
 async def post_state(caller: Caller, given: StateIn) -> tuple[int, SettledOut]:
     """Set a value of a project, or retire one.
 
-    Settle what holds for a project: its prompts are given it first. Another value under the same category and key
+    Project state is injected into the project's prompts first. Another value under the same category and key
     takes the place of the one before it, which stays in the history; null takes it back. A value for a project that
     does not exist makes it. 201: new, or in the place of another. 200: it was so already, or it was taken back."""
     note = await runtime.current().projects.make_for_write(caller, given.project) if given.value is not None else ""

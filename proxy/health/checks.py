@@ -264,7 +264,7 @@ def check_learning(facts: Facts) -> Outcome:
         return WARNING, f"{count} in the journal on the disk: Postgres does not take them.", hint
     if stored.set_aside:
         count = format_count(stored.set_aside, "message was", "messages were")
-        hint = "Look at them and their errors under Messages that wait; they can be tried again there."
+        hint = "Look at them and their errors under Queued messages; they can be tried again there."
         return WARNING, f"{count} set aside: reading failed five times. {waiting}.", hint
     if stored.failed:
         count = f"{stored.failed:,} of the last {stored.looked_at:,} observations of a day"
@@ -291,7 +291,7 @@ def check_worker(facts: Facts) -> Outcome:
     return judge_heartbeats(facts, "worker", "a worker", "statements are not placed, conflicts are not decided")
 
 
-@check("Beat", RUNNING, hint=f"Look at {WORKER_LOG}, and whether the schedule “pulse of beat” is enabled.")
+@check("Beat", RUNNING, hint=f"Look at {WORKER_LOG}, and whether the schedule “Beat heartbeat” is enabled.")
 def check_beat(facts: Facts) -> Outcome:
     outcome = judge_heartbeats(facts, "beat", "beat", "scheduled runs do not start, and old data is not deleted")
     # Beat's sign goes through the broker to a worker, which writes it down: without a worker, silence proves nothing.

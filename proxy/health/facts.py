@@ -103,9 +103,10 @@ QUERY: Final = f"""
                 SELECT kind, count(*) AS made FROM decision GROUP BY kind
             ) AS decisions) AS decisions,
             (SELECT row_to_json(last_run) FROM last_run) AS last_run,
-            (SELECT count(*) FROM llm_call WHERE at >= %(today)s AND purpose <> 'embed') AS calls_today,
+            (SELECT count(*) FROM llm_call WHERE at >= %(today)s AND purpose <> 'embed' AND result <> 'abandoned')
+                AS calls_today,
             coalesce((SELECT error FROM llm_call WHERE at >= %(today)s AND purpose <> 'embed'
-                AND error <> %(under_way)s ORDER BY at DESC LIMIT 1), '') AS last_call_error,
+                AND result IN ('answered', 'refused', 'failed') ORDER BY at DESC LIMIT 1), '') AS last_call_error,
             (SELECT coalesce(json_object_agg(id, provider || ' ' || model_name), '{{}}') FROM models) AS models,
             (SELECT coalesce(json_object_agg(key, value), '{{}}') FROM config) AS settings,
             (SELECT row_to_json(condition) FROM ({CONDITION}) AS condition) AS search,
@@ -271,7 +272,6 @@ def list_arguments() -> dict[str, Any]:
     return {
         "now": time.time(),
         "today": call_log.start_of_day(),
-        "under_way": call_log.UNDER_WAY,
         "most": COUNTED_MAX,
         "newest": NEWEST,
     }

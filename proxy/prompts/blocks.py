@@ -78,7 +78,7 @@ class Blocks:
         self._record(Injection(place, version.block, version.at))
 
     def remove(self, place: bytes, version: Version) -> None:
-        """Take a block away that holds no more."""
+        """Remove a block that is no longer current."""
         self._change(version, NOTHING)
         self._record(Injection(place, NOTHING, version.at))
 

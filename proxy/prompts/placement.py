@@ -29,7 +29,7 @@ class MessageNotes:
 class KeptBlocks:
     """The blocks that a prompt has had before and that still hold, by the index of the part that each follows.
 
-    - ``invalid``: the blocks that hold no more, with their places; ``lost``: their notes.
+    - ``invalid``: the blocks that are no longer current, with their places; ``lost``: their notes.
     - ``is_resent``: the prompt was sent before, a short time ago, and gets what it got then.
     - ``version``: what stands at the spot for a new block.
     """
@@ -141,7 +141,7 @@ def place(
 
 
 def remember_placed(blocks: Blocks, prefixes: PrefixDigests, kept: KeptBlocks, placed: Placed | None) -> None:
-    """Remember where the new block stands, and drop those that hold no more."""
+    """Remember where the new block stands, and drop those that are no longer current."""
     for link, version in kept.invalid:
         blocks.remove(link, version)
     if placed is not None and placed.is_new and placed.version is not None:

@@ -21,6 +21,7 @@ from memory.learning.reader import Reader, Reading, digest_message
 from memory.learning.setting_aside import NO_WISHES, ForgetOrder, Wishes, make_order, read_wishes
 from memory.memories.scope import Scope
 from memory.recall.speakers_graph import NOTHING_STATED, SpeakersGraph, judge_prompt
+from memory.running.heartbeats import Use
 from memory.types import Message
 from memory.voice import Voice
 from proxy.access.caller import Caller
@@ -67,6 +68,7 @@ class Plan:
     - ``body``: to be sent; the very same if there is nothing to do.
     - ``off``: what is switched off, and why.
     - ``encounter``: the messages that are new in the ``conversation``; ``keeper``: for whom they are kept.
+    - ``use``: how the model is to be loaded.
     - ``forget``: what the prompt asks to forget, each with what tells the request from others.
     - ``verdict``: about a loop, None if the look for one failed, which costs neither the answer nor the recollection.
     - ``answer``: content type and body of the answer if the model is not asked at all.
@@ -77,6 +79,7 @@ class Plan:
 
     body: bytes
     prompt: Prompt
+    use: Use
     asked: RequestInfo
     started: float  # by the performance counter
     off: Restrictions
@@ -213,6 +216,7 @@ class Planner:
         return Plan(
             body=body,
             prompt=prompt,
+            use=Use(prompt.model, read.payload.get("options"), read.payload.get("keep_alive")),
             asked=asked,
             started=started,
             off=off,

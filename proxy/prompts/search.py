@@ -52,8 +52,8 @@ CORRECTIONS_MAX: Final = 20  # short messages of users, the last ones, that are 
 CORRECTION_MAX: Final = 600  # characters: a longer one states more than one thing
 
 _CLAUSES: Final = re.compile(r"[,;]\s+|(?<=[.!?])\s+|\n+")
-STANDS: Final = "stands in this prompt"
-CORRECTED: Final = "this prompt says otherwise"
+STANDS: Final = "is in this prompt"
+CORRECTED: Final = "this prompt states another value"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
 NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
 SWITCHED_OFF = "off in the settings (recall_current)"

@@ -41,7 +41,7 @@ def join_schedules(apps: Any, schema_editor: Any) -> None:
     on = [task for task in rows if task.enabled] or rows
     if on:
         jobs = [] if len(on) == len(JOBS) else [JOBS[task.task] for task in on]
-        tasks.filter(pk=on[0].pk).update(name="nightly jobs", task=NIGHTLY, args=json.dumps(jobs))
+        tasks.filter(pk=on[0].pk).update(name="Nightly jobs", task=NIGHTLY, args=json.dumps(jobs))
     tasks.filter(task__in=[*JOBS, "resolution.tasks.keep_schedule"]).delete()
 
 

@@ -92,7 +92,7 @@ TABLE: list[tuple[str, Level, dict[str, Any], str]] = [
     ("Search", WARNING, {"search": VECTORS | {"has_tables": False, "available": "0.7.4"}}, "is older than 0.8."),
     ("Search", WARNING, {"search": VECTORS | {"error": "Status 404", "waiting": 3}}, "3 texts wait"),
     ("Persons", WARNING, {"without_user_id": 3}, "3 prompts of Open WebUI came without a user's id within a day"),
-    ("Schedules", WARNING, {"schedules": {}}, "Missing: pulse of beat, "),
+    ("Schedules", WARNING, {"schedules": {}}, "Missing: Beat heartbeat, "),
     ("Schedules", NOTE, {"schedules": SCHEDULES | {"festinger_site.tasks.back_up": False}}, "Switched off: backup."),
     ("Backups", WARNING, {"installed_s": 200_000.0}, "There is none yet."),
     ("Backups", WARNING, {"newest_backup": 0.0}, "The newest is "),

@@ -79,7 +79,7 @@ def test_it_foresees_a_conflict_and_a_candidate(server: Served, explain: Explain
     said = explain("-", stdin="mimsyband is a service.\n> mimsyband runs on tumtum")
 
     assert "mimsyband is a service [type]: contradicts: mimsyband is a foe [type]. It becomes a conflict" in said
-    assert "mimsyband runs on tumtum: waits among the candidates." in said
+    assert "mimsyband runs on tumtum: becomes a candidate." in said
     assert server.client.get("/conflicts", params={"touches": "mimsyband"}).json()["items"] == []
     assert "mimsyband" not in server.client.get("/candidates").text
 
@@ -96,7 +96,7 @@ def test_it_foresees_what_is_corrected_and_only_believed(server: Served, databas
 
     assert "vorpaline is a week [type]: takes the place of: vorpaline is a day [type]." in said
     assert "vorpaline: [type] day" not in said
-    assert "frumptious is a service [type]: waits among the candidates." in said
+    assert "frumptious is a service [type]: becomes a candidate." in said
     assert (
         server.client.post("/recollect", json={"text": "vorpaline"}).json()["block"].count("vorpaline: [type] day") == 1
     )

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
@@ -12,6 +13,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory.graph.saliency import saliency
+from memory.llm import USES
 from memory.models import (
     Config,
     Evidence,
@@ -29,6 +31,7 @@ from proxy.models import LoopEvent
 from resolution.models import Conflict, Decision, Run
 from tests.arrange import teach_both
 from tests.memory.memories.said import said
+from tests.standin import StandIn
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -142,13 +145,47 @@ def test_the_last_run_is_told_with_its_outcome(operator: Client) -> None:
     assert reverse("admin:resolution_run_progress", args=[run.pk]) not in html  # nothing to wait for
 
 
-def test_without_a_model_it_says_so_and_leads_to_the_setting(operator: Client) -> None:
-    assert "No language model decides conflicts: they wait for an operator." in text(page(operator))
+LACKS = (
+    "No language model decides conflicts: they wait for an operator.",
+    "No language model consolidates memories at night: only rules do.",
+    "No language model reads project histories",
+)
+
+
+def test_what_a_model_is_lacking_for_is_told_once_another_use_has_one(operator: Client) -> None:
+    assert not [lack for lack in LACKS if lack in text(page(operator))]  # the offer of one model for all is enough
 
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
-    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+    Config.objects.filter(key="write_model_id").update(value=str(model.pk))
 
-    assert "No language model decides conflicts" not in text(page(operator))
+    shown = text(page(operator))
+    assert [lack for lack in LACKS if lack in shown] == [*LACKS]
+    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+    assert LACKS[0] not in text(page(operator))
+
+
+def test_a_model_of_the_upstream_is_offered_and_used_for_everything_with_a_click(
+    operator: Client, viewer: Client, settings: Any
+) -> None:
+    with StandIn() as ollama:
+        settings.FESTINGER_UPSTREAM = ollama.url
+        assert "proxy_home_model" not in page(viewer)
+        assert "/model/" in page(operator)
+        offer = page(operator, reverse("admin:proxy_home_model"))
+        name = re.findall(r"<option>(.*?)</option>", offer)[0]
+        use = reverse("admin:proxy_home_use_model")
+        assert viewer.post(use, {"model": name}).status_code == 403
+        assert "has no model" in text(operator.post(use, {"model": "none:1b"}, follow=True).content.decode())
+        assert not LanguageModel.objects.exists()
+
+        told = text(operator.post(use, {"model": name}, follow=True).content.decode())
+
+    assert f"{name} is used for learning and decisions" in told
+    model = LanguageModel.objects.get(model_name=name)
+    tuning = Config.tuning()
+    assert {getattr(tuning, use) for use in USES} == {model.pk}
+    assert tuning.resolution_mode == "propose"
+    assert page(operator, reverse("admin:proxy_home_model")).strip() == ""
 
 
 def test_a_run_is_started_from_the_page_which_then_follows_it(operator: Client) -> None:
@@ -241,11 +278,9 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
     assert "Memories: 3 merged into others, 1 found in contradiction by the model." in shown
     assert "4, 1 of them different." in shown
     assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
-    assert "No language model consolidates memories at night: only rules do." in shown
 
 
 def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> None:
-    assert "No language model reads the stories of projects" in text(page(operator))
     for tier, kinds in {
         "reversal": ["answer"] * 3 + ["dismiss"],
         "model": ["supersede", "accept"] + ["dismiss"] * 3,

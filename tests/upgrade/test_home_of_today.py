@@ -61,7 +61,7 @@ RECORDED["settings"] = sorted(
 # Schedules that an upgrade joins; the detective's was switched off, and its job stays off.
 JOINED: Final = import_module("resolution.migrations.0012_one_lock_for_nightly_jobs").JOBS
 RECORDED["schedules"] = [
-    ["nightly jobs", "resolution.tasks.nightly", True, None, None, "0 3 * * *"],
+    ["Nightly jobs", "resolution.tasks.nightly", True, None, None, "0 3 * * *"],
     *(row for row in RECORDED["schedules"] if row[1] not in {*JOINED, "resolution.tasks.keep_schedule"}),
 ]
 RECORDED["rows"]["django_celery_beat_periodictask"] -= len(JOINED)

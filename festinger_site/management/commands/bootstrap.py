@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
+from memory.llm.upstream_models import use_for_everything
 from memory.running import bootstrap
 from resolution.nightly.schedule import sync_beat_schedule
 
@@ -45,6 +46,8 @@ class Command(BaseCommand):
         bootstrap.load_schedule()
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: permissions added")
+        if (model := settings.FESTINGER_MODEL) and use_for_everything(model):
+            self.stdout.write(f"language model: {model} of the upstream, for proposals only at first")
         sync_beat_schedule()
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")

@@ -21,7 +21,7 @@ SIGNS = ((THINK, (THINK,)), (SCHEMA, (SCHEMA,)))
 
 
 async def send(access: Access, question: Question, without: frozenset[str]) -> Reply:
-    body = await post(access, "/api/chat", request(access.name, question, without))
+    body = await post(access, "/api/chat", request(access, question, without))
     return read(body)
 
 
@@ -53,17 +53,19 @@ async def post(access: Access, path: str, content: dict[str, Any]) -> Any:
     return body
 
 
-def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
+def request(access: Access, question: Question, without: frozenset[str]) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "model": name,
+        "model": access.name,
         "messages": [
             {"role": "system", "content": system_with_schema(question)},
             {"role": "user", "content": question.prompt},
         ],
         "stream": False,
         "format": "json" if SCHEMA in without else question.schema,
-        "options": {"temperature": 0, "num_predict": MAX_TOKENS},
+        "options": {**access.options, "temperature": 0, "num_predict": MAX_TOKENS},
     }
+    if access.keep_alive is not None:
+        body["keep_alive"] = access.keep_alive
     if THINK not in without:
         body[THINK] = False  # the schema has a field for its reasoning
     return body

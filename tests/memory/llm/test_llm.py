@@ -414,7 +414,7 @@ def test_the_row_is_there_while_the_call_is_under_way(llm: LlmServer, transactio
     seen: list[str] = []
 
     def look(asked: Asked) -> Answer:
-        seen.extend(LlmCall.objects.values_list("error", flat=True))
+        seen.extend(LlmCall.objects.values_list("result", flat=True))
         connection.close()
         return Says(GOOD)
 
@@ -422,8 +422,8 @@ def test_the_row_is_there_while_the_call_is_under_way(llm: LlmServer, transactio
 
     ask(llm.model("claude"))
 
-    assert seen == ["no answer: it is under way, or the process ended"]
-    assert LlmCall.objects.get().error == ""
+    assert seen == [LlmCall.Result.UNDER_WAY]
+    assert LlmCall.objects.get().result == LlmCall.Result.ANSWERED
 
 
 def test_the_days_budget_is_kept(llm: LlmServer, model: LanguageModel):

@@ -426,7 +426,7 @@ def test_only_a_users_words_are_asked_about() -> None:
 def test_a_parent_or_a_dimension_is_not_asked_about() -> None:
     cache = cache_of({"zorblat": unknown(), "dobby": SoasRow(8), "type": SoasRow(2)}, [EdgeRow(8, 7, 2, True)])
 
-    assert recall(cache, "zorblat").reasons == {"zorblat": "known as a parent or a dimension"}
+    assert recall(cache, "zorblat").reasons == {"zorblat": "only known as a value"}
 
 
 def test_what_the_prompt_itself_states_is_not_asked_about() -> None:

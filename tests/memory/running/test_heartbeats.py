@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import psycopg
@@ -13,10 +14,12 @@ from django.db import connection
 from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
-from memory.models import Heartbeat
+from memory.llm.idle import BUSY
+from memory.models import Heartbeat, UpstreamModel
 from memory.running.heartbeats import (
     Process,
     ServerPulse,
+    Use,
     forget,
     forget_ended,
     give_sign,
@@ -112,6 +115,50 @@ def test_a_server_process_gives_signs_while_it_runs_and_is_forgotten_when_it_sto
 
     asyncio.run(pulse.write_last())
     assert known() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_tells_at_once_that_a_prompt_began_and_how_the_model_was_loaded(dsn: str) -> None:
+    pulse = ServerPulse(dsn)
+    seen: list[tuple[bool, bool]] = []
+
+    async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+        async with asyncio.timeout(30):
+            while not await is_so():
+                await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def answer_a_prompt() -> None:
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as opened:
+
+            async def look() -> bool:
+                cursor = await opened.execute("SELECT busy_since IS NOT NULL, idle_since IS NOT NULL FROM heartbeat")
+                seen.extend(row for row in await cursor.fetchall() if row not in seen)
+                return bool(seen) and seen[-1] == wanted
+
+            await opened.execute(f"LISTEN {BUSY}")
+            task = asyncio.create_task(pulse.run())
+            wanted = (False, False)
+            await until(look)
+            with pulse.answering():
+                async for _ in opened.notifies(timeout=30, stop_after=1):
+                    pass
+                wanted = (True, False)
+                await until(look)
+                pulse.note_use(Use("qwen3:8b", {"num_ctx": 8192}, -1))
+                pulse.note_use(Use("odd", "no options", [1]))
+            wanted = (False, True)
+            await until(look)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await pulse.write_last()
+
+    asyncio.run(answer_a_prompt())
+
+    assert seen == [(False, False), (True, False), (False, True)]
+    assert sorted(UpstreamModel.objects.values_list("name", "options", "keep_alive")) == [
+        ("odd", {}, None),
+        ("qwen3:8b", {"num_ctx": 8192}, -1),
+    ]
 
 
 def test_a_server_process_goes_on_where_postgres_is_away() -> None:
