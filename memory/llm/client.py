@@ -118,7 +118,7 @@ def ask(
     read: Callable[[dict[str, Any]], Any] = dict,
 ) -> Answer:
     """Return what ``read`` makes of the model's answer: an object with the schema's required properties, the outermost
-    of the right type. An answer for which it raises ValueError is refused. Raises Busy if it is a model of the upstream,
+    of the right type. An answer for which it raises ValueError is refused. Raises Busy if the model is the upstream's
     and somebody uses that, unless a person waits (``is_asked_for``).
 
     Blocks for up to ``llm_timeout_s``, including retries. Each request is a row of ``llm_call`` and counts for

@@ -77,14 +77,14 @@ class ConflictQuery(SupersessionQuery):
     "/conflicts",
     tool=Tool(
         "conflicts",
-        "Contradictions that wait for a decision: facts, memories, values of projects, with who said what.",
+        "Contradictions that wait for a decision: facts, memories and project state, with who said what.",
         defaults={"limit": 10},
     ),
 )
 def list_conflicts(caller: Caller, given: ConflictQuery) -> Page[ConflictOut]:
     """List conflicts.
 
-    The contradictions, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
+    The contradictions, by slot. `members` are project state, facts (`edge`, `edge_history`), the
     claims that dispute them (`claim`) and memories, the most trusted layer first, each with who has said so
     (`support`); `slot_kind` follows from them, and `slot_key` is the slot in words.
 

@@ -111,7 +111,7 @@ class CandidateOut(Fact):
     said_count: int
     conversations: int
     evidence: str | None = Field(description="A sentence in which it was said; null for whoever may not read it.")
-    why: str = Field(description="Why it waits.")
+    why: str = Field(description="Why it needs review.")
     holder: dict[str, str | None] | None = Field(None, alias="for", description="The speaker for whom alone it holds.")
     needs_operator: bool = False
     state: str

@@ -106,7 +106,7 @@ class CandidateAdmin(ReadOnly, Page):
         said = [(one.sentence, one.agent, render_origin(one)) for one in find_origins(row)]
         return format_html_join("", "“{}” {}, {}<br>", said) or "in no prompt"
 
-    @admin.action(description="Promote: true, recall it", permissions=["decide"])
+    @admin.action(description="Promote", permissions=["decide"])
     def promote_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
         keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
         became: Counter[str] = Counter()

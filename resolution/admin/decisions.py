@@ -141,7 +141,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
     word_fields = ("concept", "parent")
-    search_help_text = "How the concept, or what it is in, begins; or a part of it."
+    search_help_text = "Search by concept or parent."
     sortable_by = ()
     fields = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decision_link", "decided_at")
     readonly_fields = ("decision_link",)

@@ -58,7 +58,7 @@ class DisputedRow:
 
     @property
     def holds(self) -> bool:
-        """True if the row is in force. A row of the history never is, whatever the graph says."""
+        """True if the row is in force. History rows never are."""
         if isinstance(self.row, Edge):
             return True
         return isinstance(self.row, Memory | ProjectState) and self.row.status == "active"

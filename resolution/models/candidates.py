@@ -43,7 +43,7 @@ class Candidate(SetAside):
     )
     for_person = models.CharField(max_length=200, blank=True, default="", db_default="", help_text="Behind that agent.")
     paragraph = models.CharField(max_length=32, blank=True, default="", db_default="", help_text="Where it was said.")
-    why = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="Why it waits.")
+    why = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="Reason.")
     state = models.CharField(max_length=10, choices=State, default=State.OPEN, db_default=State.OPEN)
     resolved_by = models.CharField(max_length=120, blank=True, default="", db_default="")
     resolved_at = models.DateTimeField(null=True, blank=True)

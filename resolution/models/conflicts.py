@@ -18,9 +18,9 @@ from memory.types import Slot, Triple, TripleIds
 
 
 class CollisionType(models.TextChoices):
-    ISA_ISA = "isa_isa", "two kinds"
-    ISPART_ISPART = "ispart_ispart", "two answers"
-    MISCLASSIFICATION = "misclassification", "two sorts of fact"
+    ISA_ISA = "isa_isa", "two types"
+    ISPART_ISPART = "ispart_ispart", "two values"
+    MISCLASSIFICATION = "misclassification", "type or membership?"
     CYCLE = "cycle", "a cycle"
     RETRACTION = "retraction", "a fact taken back"
 
@@ -64,7 +64,7 @@ class Conflict(models.Model):
         EDGE_SLOT = "edge_slot", "facts"
         MEMORY_SLOT = "memory_slot", "memories"
         CROSS_LAYER = "cross_layer", "project state, facts and memories"
-        NARRATIVE = "narrative", "a story that is unclear"
+        NARRATIVE = "narrative", "open question"
 
     class Tier(models.TextChoices):
         """The method that found the conflict."""
@@ -72,7 +72,7 @@ class Conflict(models.Model):
         SLOT = "slot", "the same slot"
         NUMBERS = "numbers", "another number"
         OPPOSITION = "opposition", "alike, and opposed"
-        REVERSAL = "reversal", "there and back"
+        REVERSAL = "reversal", "reverted value"
         MODEL = "model", "a language model"
 
     class Status(models.TextChoices):
@@ -141,7 +141,7 @@ class Conflict(models.Model):
 @one_of("kind")
 class ConflictMember(models.Model):
     """A side of a conflict and the speakers behind it: ``support`` holds pairs of agent and channel, in the order in
-    which they were heard. The fact that a claim disputes is a side without being a member."""
+    which they were heard."""
 
     class Kind(models.TextChoices):
         CLAIM = "claim"

@@ -12,7 +12,7 @@ from resolution.transfer.lines import Mistake
 MISTAKES_MAX: Final = 100  # listed; all are counted
 DIFFERENCES_MAX: Final = 100
 NAMES_MAX: Final = 20  # dimensions that are named beside their count
-PLURALS: Final = {"memory": "memories", "value of a project": "values of projects"}
+PLURALS: Final = {"memory": "memories", "project state": "project state"}
 
 # What becomes of lines.
 OUTCOMES: Final = {

@@ -122,7 +122,7 @@ def test_a_row_says_both_claims_in_a_line_each(operator: Client) -> None:
     shown = shown.replace("2 days", "2\xa0days")
     assert "fact gnommoweb is a repo [type] — dobby, read in a prompt, 2\xa0days ago, 71 %" in shown
     assert "claim gnommoweb is a container [type] — winky, read in a prompt, just now, 80 %" in shown
-    assert "two kinds" in shown
+    assert "two types" in shown
 
 
 def test_the_list_is_narrowed_and_says_when_nothing_fits(operator: Client) -> None:

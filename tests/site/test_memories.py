@@ -291,7 +291,7 @@ def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client:
     }
 
     page = see(client, f"{PAGE}{memory.pk}/change/").partition('id="content"')[2]
-    assert "Forget for good" not in page
+    assert "Delete permanently" not in page
     assert f"{PAGE}{memory.pk}/take_back/" not in page
     assert [client.post(f"{PAGE}{path}", fields).status_code for path, fields in posts.items()] == [403] * 3
     forget(client, PAGE, memory.pk)

@@ -61,7 +61,7 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     actions_detail = ("forget",)
 
     when_said = column("said_at", format_date, "said at")
-    forget_them = make_forgetting("Forget for good, with what was remembered of nothing else …")
+    forget_them = make_forgetting("Delete permanently, with memories derived from nothing else …")
 
     beginning = column("text", partial(shorten, most=160))
 

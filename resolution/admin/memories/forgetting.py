@@ -25,7 +25,7 @@ class Forgets:
     def has_forget_permission(self, request: HttpRequest, object_id: str = "") -> bool:
         return request.user.has_perm(f"memory.delete_{self.opts.model_name}")  # type: ignore[attr-defined]  # a page's
 
-    @action(description="Forget for good …", permissions=["forget"])
+    @action(description="Delete permanently …", permissions=["forget"])
     def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
         rows = self.model._default_manager.filter(pk=whole_number(object_id) or 0)  # type: ignore[attr-defined]
         return _ask(request, self.opts.model_name, rows)  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ def _ask(request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySe
     found = forget(ForgetScope(kind=kind, ids=tuple(keys)), is_trial=True) if keys else Forgotten(0, 0)
     context = {
         **admin.site.each_context(request),
-        "title": "Forget for good",
+        "title": "Delete permanently",
         "address": find_address(kind),
         "what": _count(found),
         "examples": found.examples,

@@ -228,7 +228,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     take_back, take_them_back = acting.make_dialog(acting.TAKE_BACK), acting.make_action(acting.TAKE_BACK)
     restore, restore_them = acting.make_dialog(acting.RESTORE), acting.make_action(acting.RESTORE)
     merge_with, merge_them, separate = acting.merge_with, acting.merge_them, acting.separate
-    forget_them = make_forgetting("Forget for good: text, history and all …")
+    forget_them = make_forgetting("Delete permanently: text, history and all …")
 
 
 def describe(row: MemoryHistory) -> tuple[str, str, str, str]:

@@ -183,7 +183,8 @@ STEPS: dict[str, Step] = {
     "a fact contradicts project state": (
         "WITH new AS (INSERT INTO conflict (slot_kind, key, slot_key) VALUES ('memory_slot', 'k', '{}') RETURNING id)"
         " INSERT INTO conflict_member (conflict_id, kind, object_id, support)"
-        " SELECT new.id, 'edge', edge_id, '[]'::jsonb FROM new, urd UNION ALL SELECT id, 'project_state', 1, '[]' FROM new",
+        " SELECT new.id, 'edge', edge_id, '[]'::jsonb FROM new, urd"
+        " UNION ALL SELECT id, 'project_state', 1, '[]' FROM new",
         lambda cache: [[*of_one.values()] for of_one in cache.pending_conflicts.values()] == [[()]],
     ),
     "an alias is made": (
