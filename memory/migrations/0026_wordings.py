@@ -1,5 +1,6 @@
 """Labels and help texts in the words that operators know: the state of the models only."""
 
+import django.db.models.deletion
 from django.db import migrations, models
 
 

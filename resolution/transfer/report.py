@@ -75,7 +75,7 @@ class Report:
         """The counters by the nouns for what they count."""
         return {
             "fact": self.facts, "other name": self.aliases, "decided triple": self.decided,
-            "value of a project": self.states, "memory": self.memories, "episode": self.episodes,
+            "project state": self.states, "memory": self.memories, "episode": self.episodes,
         }  # fmt: skip
 
     @property
