@@ -65,7 +65,7 @@ OUTCOMES: Final = {
     "rejected": "suggested by the model and rejected",
     "facts": "shared facts to look at",
     "lines": "lines read",
-    "asked_reversal": "asked about what went there and back",
+    "asked_reversal": "asked about reverted values",
     "asked_numbers": "asked about numbers",
     "asked_opposition": "asked about opposites",
     "asked_model": "asked by the model",

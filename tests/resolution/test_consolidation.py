@@ -210,7 +210,7 @@ def test_the_command_shows_runs_and_takes_back() -> None:
 
     assert "Deprecate: The kettle is in room 5. (18% sure by now" in call("--dry-run")
     assert not Run.objects.exists()
-    assert "1 memory: 1 too uncertain by now." in call()
+    assert "1 memory: 1 dropped for low confidence." in call()
     assert "1 decision undone." in call(f"--undo={Run.objects.get().pk}")
     assert MemoryHistory.objects.filter(run=Run.objects.get().pk).count() == 2
 

@@ -150,7 +150,7 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
 
     assert done is not None
     assert (done.status, done.counts["asked_reversal"]) == ("done", 1)
-    assert "No language model reads the stories" in done.note
+    assert "No language model reads project histories" in done.note
     [(tier, _, question)] = asked()
     assert (tier, question.startswith("Is “orders-api is in rest [protocol]” still the case?")) == ("reversal", True)
     members = ConflictMember.objects.order_by("object_id").values_list("kind", "text", "is_asked")

@@ -300,9 +300,9 @@ def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> No
         trigger="detect", mode="", status="done", counts={"asked_reversal": 1, "lines": 12}, conflicts_seen=1
     )
 
-    assert "1 of 1 stories: 12 lines read, 1 asked about what went there and back." in text(page(operator))
+    assert "1 of 1 stories: 12 lines read, 1 asked about reverted values." in text(page(operator))
     shown = text(page(operator, reverse("admin:proxy_home_precision")))
-    assert "Found by there and back 3 answered, 1 dismissed: right in 75 %" in shown
+    assert "Found by reverted value 3 answered, 1 dismissed: right in 75 %" in shown
     assert "Found by a language model 2 answered, 2 dismissed: right in 50 %" in shown
     assert "too often wrong" not in shown  # four decisions tell nothing yet
     conflict.decisions.model.objects.create(kind="dismiss", conflict=conflict, actor="anna", source="operator")

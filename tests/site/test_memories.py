@@ -365,7 +365,7 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
     run = consolidate()
 
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
-    assert "1 proposed, 1 too uncertain by now" in page
+    assert "1 proposed, 1 dropped for low confidence" in page
     assert page.count("Merge or keep both") == 2
     assert old.text in page
     assert "ollama ollama-test decided MERGE" in page
