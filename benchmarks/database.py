@@ -43,7 +43,7 @@ def prepare(home: Path) -> None:
     dimension of each fact, for those measures that read them. Raises CalledProcessError."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -84,7 +84,7 @@ def run_apart(home: Path, database: str, words: list[str], *, said: bytes = b"")
     environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
     environment |= {"DATABASE_URL": database, "FESTINGER_LOG_LEVEL": "ERROR"}
     done = subprocess.run(
-        [sys.executable, *words], cwd=homes.PROJECT, env=environment, input=said, capture_output=True, check=False
+        [sys.executable, *words], cwd=homes.ROOT, env=environment, input=said, capture_output=True, check=False
     )
     if done.returncode:
         raise BenchmarkBroken(f"{' '.join(words)}: {done.stderr.decode(errors='replace')[-2_000:]}")

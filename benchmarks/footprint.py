@@ -125,7 +125,7 @@ def launched(home: Path, upstream: str) -> Iterator[Launched]:
     with home.with_name("launch.out").open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "festinger_site.run.launch"],
-            cwd=homes.PROJECT,
+            cwd=homes.ROOT,
             env=scratch_instance.environment(home, port, upstream),
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -95,7 +95,7 @@ def program(
     with (homes.log_folder(home) / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(
             command,
-            cwd=homes.PROJECT,
+            cwd=homes.ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

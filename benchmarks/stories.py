@@ -26,7 +26,7 @@ from memory.types import SEED_DIMENSIONS
 from resolution.detective import prompt, tiers
 from resolution.detective.story import StoryLine, StoryRow, sort_lines, split_batches
 
-DATA: Final = homes.PROJECT / "tests" / "resolution" / "data"
+DATA: Final = homes.ROOT / "tests" / "resolution" / "data"
 OWN, KEPT_OUT = DATA / "stories.txt", DATA / "stories_kept_out.txt"
 TO_FLAG: Final = frozenset({"reversal", "ambiguity", "stale"})
 AIM: Final = "precision >= 0.95"

@@ -80,7 +80,7 @@ class Tracer:
         """Return the code's file, relative to the project and "" if it does not count, and where it starts."""
         if code not in self._codes:
             path = Path(code.co_filename)
-            file = path.relative_to(homes.PROJECT).as_posix() if path.is_relative_to(homes.PROJECT) else ""
+            file = path.relative_to(homes.ROOT).as_posix() if path.is_relative_to(homes.ROOT) else ""
             is_counted = file.startswith(PRODUCT) and not code.co_name.startswith("<")
             start = next((step.offset for step in dis.get_instructions(code) if step.opname == "RESUME"), 0)
             self._codes[code] = (file if is_counted else "", start)

@@ -74,7 +74,7 @@ def check_python(_: Facts) -> Outcome:
 
 def list_packages() -> Iterator[tuple[str, str, str | None]]:
     """Yield each pinned package with its pinned and its installed version."""
-    for pin in tomllib.loads((homes.PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]:
+    for pin in tomllib.loads((homes.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
         name, _, pinned = pin.partition("==")
         name = name.partition("[")[0]
         try:

@@ -38,7 +38,7 @@ IS_CLONE = (CLONE / "manage.py").exists()
 # For messages that tell operators what to type.
 RUN, MANAGE = ("make run", "manage.py") if IS_CLONE else ("festinger run", "festinger manage")
 # The folder of templates, the example of config.yaml and gutask; in an installed package it is inside (pyproject.toml).
-PROJECT = CLONE if IS_CLONE else Path(__file__).resolve().parent / "project"
+ROOT = CLONE if IS_CLONE else Path(__file__).resolve().parent / "project"
 DATABASE = "festinger"
 PORT = 5432  # only names the socket file, nothing listens on it; given everywhere, because PGPORT would override it
 
@@ -56,7 +56,7 @@ def path() -> Path:
     """Return the home's path, absolute and with links resolved, so that a home has one name only; it need not exist."""
     raw = read_environment().FESTINGER_HOME
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
-    usual = PROJECT / "var" if IS_CLONE else data / "festinger"
+    usual = ROOT / "var" if IS_CLONE else data / "festinger"
     return (Path(raw) if raw else usual).expanduser().resolve()
 
 

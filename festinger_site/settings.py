@@ -12,7 +12,7 @@ from festinger_site.theme import UNFOLD as UNFOLD  # the admin's
 from proxy.config.schema import BODY_MAX_BYTES
 
 ENVIRONMENT = read_environment()
-PROJECT = home.PROJECT
+ROOT = home.ROOT
 MANAGE = home.MANAGE
 HOME = home.path()
 JOURNAL = HOME / "journal"
@@ -96,7 +96,7 @@ APPEND_SLASH = False  # a path without a slash must reach the upstream as it is,
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [PROJECT / "templates"],
+        "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": ["memory.templatetags.times"],

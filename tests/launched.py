@@ -29,7 +29,7 @@ class Run:
         with self.log.open("wb") as said:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "festinger_site.run.launch"],
-                cwd=homes.PROJECT,
+                cwd=homes.ROOT,
                 env=environment(home, FESTINGER_PORT=str(port), **more),
                 stderr=said,
                 start_new_session=True,

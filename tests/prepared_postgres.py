@@ -59,7 +59,7 @@ def prepare_database(url: str) -> None:
     are given nothing of what other tests have said, but for those of tests/served/test_remembered.py."""
     subprocess.run(
         [sys.executable, "-m", "django", "prepare", "--settings=festinger_site.settings"],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=os.environ | {"DATABASE_URL": url, "FESTINGER_HOME": str(shared_folder())},
         capture_output=True,
         check=True,

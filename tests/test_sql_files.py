@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 FILES = ("functions.sql", "triggers.sql")
-READ = (settings.PROJECT / "sql").joinpath
+READ = (settings.ROOT / "sql").joinpath
 # What the files make beside functions and triggers, by how Postgres calls it.
 TIES = re.compile(r"ADD CONSTRAINT (\w+)")
 INDEXES = re.compile(r"^CREATE (?:UNIQUE )?INDEX (\w+)", re.MULTILINE)

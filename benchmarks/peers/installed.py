@@ -14,7 +14,7 @@ from benchmarks.servers import Server, running
 from festinger_site import home as homes
 from festinger_site.dev import scratch_instance
 
-VENV: Final = homes.PROJECT / ".venv-peers"
+VENV: Final = homes.ROOT / ".venv-peers"
 PYTHON: Final = VENV / "bin" / "python"
 ENGRAM_STORE: Final = Path(__file__).with_name("engram_store.py")
 MINILM: Final = Path(__file__).with_name("minilm.py")

@@ -9,7 +9,7 @@ from shutil import which
 from festinger_site import home as homes
 from festinger_site.run.console import say
 
-LIST = homes.PROJECT / "requirements-encoder.txt"
+LIST = homes.ROOT / "requirements-encoder.txt"
 
 
 def install_missing() -> None:

@@ -81,7 +81,7 @@ def standin() -> Iterator[str]:
         # The socket is handed over, listening: it answers at once, and nobody can take its port.
         process = subprocess.Popen(
             [sys.executable, "-m", "standin", "--fd", str(listener.fileno())],
-            cwd=homes.PROJECT,
+            cwd=homes.ROOT,
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
             # Ctrl-C in the terminal reaches only us.
@@ -100,7 +100,7 @@ def festinger(home: Path, ollama: str) -> Iterator[str]:
     with output.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "festinger_site.run.launch"],
-            cwd=homes.PROJECT,
+            cwd=homes.ROOT,
             env=environment(home, port, ollama),
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -156,7 +156,7 @@ def prepare(supervisor: Supervisor) -> dict[str, str | None]:
     child = subprocess.Popen(
         # Not manage.py, which would wait for the database that we are about to prepare.
         [sys.executable, "-m", "django", "prepare", "--json", "--settings=festinger_site.settings"],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=supervision.build_environment(supervisor.home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -81,7 +81,7 @@ class Child:
         self._delay_s = RESTART_S if is_steady else min(2 * self._delay_s, RESTART_MAX_S)
         self.started_at = now
         self.starts += 1
-        options = self.program.options or {"cwd": homes.PROJECT, "env": build_environment(self._home)}
+        options = self.program.options or {"cwd": homes.ROOT, "env": build_environment(self._home)}
         try:
             # A file and no pipe: it goes on, and logs, while the launcher is suspended, or was killed.
             with self._log.open("ab") as log:

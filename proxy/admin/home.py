@@ -40,7 +40,7 @@ UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # loops that are counted
 DAY = timedelta(days=1)
 UPGRADE_SHOWN = timedelta(days=14)
-CHANGELOG = settings.PROJECT / "CHANGELOG.md"
+CHANGELOG = settings.ROOT / "CHANGELOG.md"
 SEES_HEALTH = "memory.view_heartbeat"
 CHOOSES_MODELS = "memory.change_config"
 # The page that helps with a part that needs attention: permission, page, its name.

@@ -16,7 +16,7 @@ from proxy.errors import DatabaseAway
 from proxy.health.facts import collect, describe_cache
 from proxy.health.report import write_health, write_metrics
 
-GUTASK: Final = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
+GUTASK: Final = Path(settings.ROOT) / "clients" / "gutask" / "gutask"
 
 
 class Health(OpenOutput):

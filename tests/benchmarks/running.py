@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 
 # One round, with a small large world.
 SMALL = ["--rounds", "1", "--tokens", "2000", "--earlier", "50", "--talks", "1"]
@@ -29,7 +29,7 @@ class Run:
         environment.pop("DJANGO_SETTINGS_MODULE", None)  # a shell has none
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks", *options, "--json", str(folder / "figures.json")],
-            cwd=PROJECT,
+            cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
             text=True,

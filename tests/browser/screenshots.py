@@ -25,7 +25,7 @@ django.setup()
 
 from playwright.sync_api import Browser, StorageState  # noqa: E402
 
-from festinger_site.home import PROJECT  # noqa: E402
+from festinger_site.home import ROOT  # noqa: E402
 from tests.browser import chromium, showcase, world  # noqa: E402
 from tests.browser.people import DESK, Person, add_people, address, logged_in, person  # noqa: E402
 from tests.llm_server import LlmServer  # noqa: E402
@@ -33,7 +33,7 @@ from tests.served.learning import Festinger, festinger  # noqa: E402
 from tests.served.postgres import OwnPostgres  # noqa: E402
 from tests.standin import StandIn  # noqa: E402
 
-DOCS = PROJECT / "docs" / "screenshots"
+DOCS = ROOT / "docs" / "screenshots"
 PHONE = {"width": 390, "height": 844}
 SETTLED_MS = 900  # charts and pictures of graphs move until they stand
 

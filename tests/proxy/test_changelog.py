@@ -32,4 +32,4 @@ def test_the_actions_of_one_version_are_found_as_plain_text() -> None:
 
 
 def test_our_own_changelog_has_a_section_for_this_version() -> None:
-    assert find_actions((settings.PROJECT / "CHANGELOG.md").read_text(), VERSION)
+    assert find_actions((settings.ROOT / "CHANGELOG.md").read_text(), VERSION)

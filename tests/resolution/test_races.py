@@ -204,7 +204,7 @@ def worker(before: str = "") -> Iterator[subprocess.Popen[str]]:
     rest = "&".join(f"{key}={quote(str(value))}" for key, value in address.items() if key not in ("dbname", "user"))
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER.format(before=before)],
-        cwd=settings.PROJECT,
+        cwd=settings.ROOT,
         env=os.environ
         | {
             "DJANGO_SETTINGS_MODULE": "festinger_site.settings",

@@ -35,7 +35,7 @@ def resolving() -> Iterator[subprocess.Popen[str]]:
     database = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
     process = subprocess.Popen(
         [sys.executable, "manage.py", "resolve_conflicts"],
-        cwd=settings.PROJECT,
+        cwd=settings.ROOT,
         env=os.environ | {"DATABASE_URL": database},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

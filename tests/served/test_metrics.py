@@ -17,8 +17,8 @@ from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually
 
-OPS = Path(settings.PROJECT) / "ops"
-PAGE = Path(settings.PROJECT) / "docs" / "monitoring.md"
+OPS = Path(settings.ROOT) / "ops"
+PAGE = Path(settings.ROOT) / "docs" / "monitoring.md"
 ASKED = "Kvasir runs on tyr. What runs on tyr?"
 PROMPTS = 12
 WITHIN_S = 20.0

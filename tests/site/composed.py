@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 
 VARIABLE = re.compile(r"\$(?:\$|\{(\w+)(?:(:?[-?])([^}]*))?\})")
-DOCKERFILE = (PROJECT / "Dockerfile").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
 INSTRUCTIONS = [
     tuple(line.split(maxsplit=1))
     for line in re.sub(r"\\\n\s*", "", DOCKERFILE).splitlines()
@@ -26,7 +26,7 @@ class Missing(Exception):
 
 def compose(**variables: str) -> dict[str, Any]:
     """The file, interpolated from these variables alone. Raises Missing."""
-    return interpolated(yaml.safe_load((PROJECT / "docker-compose.yml").read_text()), variables)
+    return interpolated(yaml.safe_load((ROOT / "docker-compose.yml").read_text()), variables)
 
 
 def interpolated(value: Any, variables: dict[str, str]) -> Any:
@@ -69,11 +69,11 @@ def labels() -> dict[str, str]:
 
 def copy_context(target: Path) -> None:
     """What ``COPY . .`` puts into the image: what .dockerignore leaves."""
-    patterns = [line for line in (PROJECT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
+    patterns = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     wanted = {pattern[1:] for pattern in patterns if pattern[0] == "!"}
     unwanted = [pattern for pattern in patterns if pattern[0] != "!"]
     assert unwanted == ["*", "**/__pycache__"], "this function knows no other patterns"
-    for entry in PROJECT.iterdir():
+    for entry in ROOT.iterdir():
         if entry.name not in wanted:
             continue
         if entry.is_dir():
@@ -84,7 +84,7 @@ def copy_context(target: Path) -> None:
 
 def make_secrets(folder: Path) -> str:
     """``make secrets`` in that folder; what it said."""
-    command = ["make", "--no-print-directory", "-f", str(PROJECT / "Makefile"), "secrets"]
+    command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), "secrets"]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=30).stdout
 
 

@@ -20,7 +20,7 @@ DEFINED_BY = (asgi, http_protocol, learner)  # a server and a worker, and what t
 
 
 def test_operating_lists_every_bound() -> None:
-    page = (Path(settings.PROJECT) / "docs" / "operating.md").read_text()
+    page = (Path(settings.ROOT) / "docs" / "operating.md").read_text()
     table = page.partition("\n## Bounds\n")[2].partition("\n## ")[0]
 
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(bounds.count_bites())

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from festinger_site import settings
 from festinger_site.dev.scratch_instance import free_port
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 from festinger_site.run.liveness_probe import complaint
 from memory.running.heartbeats import Process, give_sign
 from tests.site.test_launch import environment
@@ -121,7 +121,7 @@ def said_by(tmp_path, *words: str, **variables: str) -> str:
     """The only line of standard error of a command that ends with 1."""
     done = subprocess.run(
         [sys.executable, *words],
-        cwd=PROJECT,
+        cwd=ROOT,
         env=environment(tmp_path / "home", **variables),
         capture_output=True,
         text=True,

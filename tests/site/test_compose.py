@@ -8,7 +8,7 @@ import pytest
 
 from festinger_site import settings
 from festinger_site.environment import SECRETS, Environment
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 from festinger_site.run.preflight import SECRET_MIN, LaunchFailed, check_exposure
 from festinger_site.run.programs import own_programs
 from tests.site.composed import (
@@ -124,7 +124,7 @@ def test_without_secrets_compose_says_what_to_do():
 
 
 def test_neither_git_nor_an_image_gets_the_secrets(tmp_path: Path):
-    ignored = (PROJECT / ".gitignore").read_text().splitlines()
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
     copy_context(tmp_path)
 
     assert {"/secrets/", "/secrets.unfinished/", "/.env"} <= set(ignored)

@@ -10,14 +10,14 @@ from django.core.management import CommandError, call_command
 
 from festinger_site import home
 from festinger_site.environment import EnvironmentMistake
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 from festinger_site.management.commands.prepare import offer_config
 from festinger_site.run import supervision
 from festinger_site.run.manage import needs_embedded_database
 from proxy.config.file import KEYS, read
 from proxy.config.schema import Rules, values
 
-EXAMPLE = (PROJECT / "config.example.yaml").read_text()
+EXAMPLE = (ROOT / "config.example.yaml").read_text()
 KEY = re.compile(r"^( *)# ([a-z_]+): (.*)$", re.MULTILINE)
 
 

@@ -34,7 +34,7 @@ def demo(tmp_path) -> Iterator[subprocess.Popen[str]]:
     ours = {"TMPDIR": str(tmp_path / "temp"), "FESTINGER_HOME": str(tmp_path / "home"), "FESTINGER_PORT": "1"}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "demo"],
-        cwd=home.PROJECT,
+        cwd=home.ROOT,
         env=os.environ | ours,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -19,7 +19,7 @@ absolute_paths = st.text(st.characters(codec="utf-8", exclude_categories=("C", "
 def test_the_home_is_var_in_the_project_unless_named(monkeypatch):
     monkeypatch.delenv("FESTINGER_HOME")
 
-    assert home.path() == home.PROJECT / "var"
+    assert home.path() == home.ROOT / "var"
 
 
 def test_a_home_has_one_name_however_it_is_spelled(monkeypatch, tmp_path):

@@ -67,7 +67,7 @@ def run(place: Place) -> Run:
 def refusal(home: Path, **more: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "festinger_site.run.launch"],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=environment(home, **more),
         capture_output=True,
         text=True,
@@ -117,7 +117,7 @@ def test_an_open_address_is_refused_however_it_is_started(tmp_path):
     home, open_address = tmp_path / "home", {"FESTINGER_HOST": "0.0.0.0"}
     served = subprocess.run(
         [*programs.uvicorn("0.0.0.0", free_port())],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=environment(home),
         capture_output=True,
         text=True,
@@ -166,7 +166,7 @@ def test_a_mistyped_home_does_not_become_another_festinger(tmp_path, command):
 
     done = subprocess.run(
         [sys.executable, "manage.py", *command],
-        cwd=homes.PROJECT,
+        cwd=homes.ROOT,
         env=environment(home),
         capture_output=True,
         text=True,
@@ -189,7 +189,7 @@ def test_prepare_finds_a_database_and_leaves_none_running():
     try:
         done = subprocess.run(
             [sys.executable, "manage.py", "prepare"],
-            cwd=homes.PROJECT,
+            cwd=homes.ROOT,
             env=environment(home),
             capture_output=True,
             text=True,
@@ -217,7 +217,7 @@ def test_the_first_run_says_where_it_is_and_how_to_log_in(place, run):
 
 @pytest.mark.slow
 def test_a_config_file_to_begin_with_is_in_the_home(run):
-    assert (run.home / "config.yaml").read_bytes() == (homes.PROJECT / "config.example.yaml").read_bytes()
+    assert (run.home / "config.yaml").read_bytes() == (homes.ROOT / "config.example.yaml").read_bytes()
     assert run.health()["config"]["exists"] is True
 
 

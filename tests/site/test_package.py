@@ -14,13 +14,13 @@ from festinger_site import VERSION
 pytestmark = pytest.mark.slow
 
 COMMAND = "from festinger_site.run.cli import main; main()"
-TEMPLATES = settings.PROJECT / "templates"
+TEMPLATES = settings.ROOT / "templates"
 
 
 class Installed:
     def __init__(self, folder: Path) -> None:
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", str(settings.PROJECT)], check=True)
+        subprocess.run([*pip, "wheel", "--no-deps", f"--wheel-dir={folder}", str(settings.ROOT)], check=True)
         [self.wheel] = folder.glob("festinger-*.whl")
         subprocess.run([*pip, "install", "--no-deps", f"--target={folder / 'installed'}", str(self.wheel)], check=True)
         self._folder = folder

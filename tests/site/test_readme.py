@@ -13,26 +13,24 @@ import yaml
 from django.core.management import get_commands
 
 from festinger_site.environment import SECRETS, Environment
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 from memory.settings import registry, retired
 from memory.settings.grammar import describe_accepted
 from proxy.api.endpoint import ENDPOINTS
 from proxy.api.routes import api
 from proxy.config.schema import Rules, values
 
-README = (PROJECT / "README.md").read_text()
-DOCS = PROJECT / "docs"
+README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
 SETTINGS = (DOCS / "settings.md").read_text()
 API = (DOCS / "api.md").read_text()
 PAGES = {
-    file.relative_to(PROJECT).as_posix(): file.read_text()
-    for file in (*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *PROJECT.glob("clients/*/README.md"))
+    file.relative_to(ROOT).as_posix(): file.read_text()
+    for file in (*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("clients/*/README.md"))
 }
-MAKEFILE = (PROJECT / "Makefile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
 ARCHITECTURE = (DOCS / "architecture.md").read_text()
-MODULES = [
-    file for app in ("festinger_site", "memory", "resolution", "proxy") for file in (PROJECT / app).rglob("*.py")
-]
+MODULES = [file for app in ("festinger_site", "memory", "resolution", "proxy") for file in (ROOT / app).rglob("*.py")]
 WORDS_MAX = 1_800  # of a front page
 
 
@@ -160,7 +158,7 @@ def test_a_management_command_of_the_pages_exists(command):
 @pytest.mark.parametrize(("page", "link"), LINKS)
 def test_a_link_of_a_page_leads_somewhere(page, link):
     path, _, anchor = link.partition("#")
-    target = (PROJECT / page).parent / path if path else PROJECT / page
+    target = (ROOT / page).parent / path if path else ROOT / page
 
     assert target.exists()
     assert not anchor or anchor in anchors(target)
@@ -179,14 +177,14 @@ NAMED_MODULES = {path for text in PAGES.values() for path in NAMED_MODULE.findal
 
 @pytest.mark.parametrize("path", sorted(FOLDERS | NAMED_MODULES))
 def test_a_module_or_a_folder_that_the_pages_name_exists(path):
-    rooms = [PROJECT / app for app in ("memory", "resolution", "proxy", "festinger_site")]
+    rooms = [ROOT / app for app in ("memory", "resolution", "proxy", "festinger_site")]
 
-    assert (PROJECT / path).exists() or any(True for room in rooms for _ in room.rglob(path))
+    assert (ROOT / path).exists() or any(True for room in rooms for _ in room.rglob(path))
 
 
 @pytest.mark.parametrize("app", ["memory", "resolution", "proxy"])
 def test_every_package_of_an_app_is_in_the_architecture(app):
-    packages = {folder.parent.name for folder in (PROJECT / app).glob("*/__init__.py")}
+    packages = {folder.parent.name for folder in (ROOT / app).glob("*/__init__.py")}
 
     assert packages - {"migrations", "admin", "management"} <= set(re.findall(r"`([a-z_]+)/`", ARCHITECTURE))
 
@@ -198,28 +196,28 @@ def test_ci_runs_all_tests_and_the_checks_and_tells_when_either_fails(tmp_path, 
     make.chmod(0o755)
 
     done = subprocess.run(
-        [PROJECT / ".ci" / "run"],
+        [ROOT / ".ci" / "run"],
         cwd=tmp_path,
         env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
     )
 
-    called = [line for line in done.stdout.splitlines() if line.startswith(f"{PROJECT}: ")]
-    assert called == [f"{PROJECT}: make {target}" for target in ("test", "test-slow", "check")]
+    called = [line for line in done.stdout.splitlines() if line.startswith(f"{ROOT}: ")]
+    assert called == [f"{ROOT}: make {target}" for target in ("test", "test-slow", "check")]
     assert "make test" in COMMANDS
     assert (done.returncode == 0) == (failing == "none")
 
 
 def test_the_forge_runs_the_same_with_actions_of_one_version():
-    steps = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]["steps"]
+    steps = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]["steps"]
 
     assert ".ci/run" in [step.get("run") for step in steps]
     assert all(re.search(r"@v\d+\.\d+\.\d+$", step["uses"]) for step in steps if "uses" in step)
 
 
 def test_checks_before_a_commit_download_nothing():
-    config = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
 
     assert [repo["repo"] for repo in config["repos"]] == ["local"]
     assert {hook["language"] for hook in config["repos"][0]["hooks"]} == {"system"}

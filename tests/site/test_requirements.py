@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 
 LOCKS = ("requirements.txt", "requirements-dev.txt")
-PROJECT_FILE = (PROJECT / "pyproject.toml").read_text()
+PROJECT_FILE = (ROOT / "pyproject.toml").read_text()
 PIN = re.compile(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)")
 VULNERABLE = {
     "package": {"name": "django", "ecosystem": "PyPI"},
@@ -57,7 +57,7 @@ def run_audit(service: str) -> subprocess.CompletedProcess[str]:
     # Not what `make test ARGS=...` hands down to every make.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment |= {"ARGS": f"--vulnerability-service osv --osv-url {service}"}
-    return subprocess.run([".ci/audit"], cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run([".ci/audit"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_the_lock_files_have_the_versions_that_are_wanted():
@@ -68,7 +68,7 @@ def test_the_lock_files_have_the_versions_that_are_wanted():
     }
 
     for file, pins in wanted.items():
-        locked = read_pins((PROJECT / file).read_text().splitlines())
+        locked = read_pins((ROOT / file).read_text().splitlines())
         assert len(read_pins(pins)) == len(pins)
         assert read_pins(pins).items() <= locked.items(), "run: make lock"
 
@@ -82,7 +82,7 @@ def test_what_festinger_runs_on_is_pinned_with_a_reason():
 
 @pytest.mark.parametrize("file", LOCKS)
 def test_a_lock_file_has_hashes_of_each_package_and_names_no_host(file):
-    text = (PROJECT / file).read_text()
+    text = (ROOT / file).read_text()
     packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
 
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}\b", package) for package in packages)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from festinger_site.environment import Environment
-from festinger_site.home import PROJECT
+from festinger_site.home import ROOT
 from festinger_site.run.programs import programs
 
-SYSTEM = PROJECT / "ops" / "festinger.service"
-USER = PROJECT / "ops" / "user" / "festinger.service"
+SYSTEM = ROOT / "ops" / "festinger.service"
+USER = ROOT / "ops" / "user" / "festinger.service"
 UNITS = {"system": SYSTEM, "user": USER}
 
 

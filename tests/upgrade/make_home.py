@@ -56,7 +56,7 @@ def start_once(home: Path) -> None:
 
 def write_config() -> str:
     """Compose a config.yaml with every key of the example."""
-    example = (settings.PROJECT / "config.example.yaml").read_text()
+    example = (settings.ROOT / "config.example.yaml").read_text()
     text = re.sub(r"^(\s*)# (\w+: \S.*)$", r"\1\2", example, flags=re.MULTILINE)
     for key, value in CONFIG.items():
         text = re.sub(rf"^(\s*{key}: ).*$", rf"\g<1>{value}", text, flags=re.MULTILINE)

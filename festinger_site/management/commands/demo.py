@@ -19,7 +19,7 @@ from festinger_site import home as homes
 from festinger_site.dev.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
 from festinger_site.run.console import say
 
-GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
+GUTASK = Path(settings.ROOT) / "clients" / "gutask" / "gutask"
 TIMEOUT_S = 10
 # Only an agent that can answer is asked: with a tool it can run gutask.
 SHELL = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}

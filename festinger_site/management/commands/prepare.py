@@ -27,7 +27,7 @@ from memory.running.bootstrap import OPERATOR
 from memory.search.vectors.schema import make_tables
 
 UPGRADES_KEPT = 3  # backups before upgrades
-EXAMPLE = settings.PROJECT / "config.example.yaml"
+EXAMPLE = settings.ROOT / "config.example.yaml"
 
 
 class Command(BaseCommand):

@@ -41,7 +41,7 @@ def test_the_published_tensors_are_read(published: Published) -> None:
 
 
 def test_the_packages_are_those_that_are_installed_in_the_same_order() -> None:
-    lines = (settings.PROJECT / "requirements-encoder.txt").read_text().splitlines()
+    lines = (settings.ROOT / "requirements-encoder.txt").read_text().splitlines()
 
     assert tuple(line.partition("==")[0] for line in lines if not line.startswith("#")) == PACKAGES
 
