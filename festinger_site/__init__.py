@@ -1,3 +1,3 @@
 """Wiring: settings, urls, the ASGI application, the Celery application, starting and stopping."""
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"

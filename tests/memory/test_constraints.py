@@ -200,6 +200,7 @@ BAD_ROWS = [
     BadRow("models_prices_are_not_negative", "models", {"input_price": -1}),
     BadRow("models_prices_are_not_negative", "models", {"output_price": -1}),
     BadRow("llm_call_purpose_is_known", "llm_call", {"purpose": "chat"}),
+    BadRow("llm_call_result_is_known", "llm_call", {"result": "lost"}),
     *(
         BadRow("llm_call_counts_are_not_negative", "llm_call", {column: -1})
         for column in ("input_tokens", "output_tokens", "duration_ms")

@@ -45,6 +45,8 @@ ALLOWED: Final[dict[str, str]] = {
     "runs": "Upgrade: the same",
     "rows of decision": "Upgrade: the same, as decisions of the run",
     "rows of decision_change": "Undo: a row trigger on all tables logs to decision_change.",
+    "rows of installed_version": "Upgrade: a version that has prepared the database has a row.",
+    "rows of upstream_model": "Language models: the models of the upstream, last used first.",
     "rows of support": "Data model: the support of facts is rows, not a number.",
     **dict.fromkeys(("rows of layer_slot", "rows of slot_claim"), "Slots and claims: claims are stored with the row."),
     **dict.fromkeys(
@@ -52,7 +54,7 @@ ALLOWED: Final[dict[str, str]] = {
     ),
 }
 # Settings that an upgrade adds, or gives another value that stands for the same.
-SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
+SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150", "idle_s": "600.0"}
 # Settings that are constants now; what an operator had changed of them stays, to be told.
 FIXED: Final = import_module("memory.migrations.0021_fixed_limits").DEFAULTS
 RECORDED["settings"] = sorted(
