@@ -24,7 +24,7 @@ from memory.graph.judging import PLAIN, Manner
 from memory.graph.statement import WIDTHS, Statement, storable
 from memory.graph.store import Assertion, Attribution
 from memory.memories.forgetting import FORGOTTEN
-from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, SeenMessage, Soas, Source
+from memory.models import Config, Edge, LanguageModel, LlmCall, MutePattern, Observation, SeenMessage, Soas, Source
 from memory.models.messages import CONVERSATION_BYTES
 from memory.questions import explain_concept
 from memory.questions.concept_prompt import Explained
@@ -47,10 +47,13 @@ EXPLAINING_MARGIN = timedelta(minutes=1)  # of the lease, beyond the model's tim
 NO_MODEL_WAIT = timedelta(minutes=1)
 WAITS: dict[type[llm.LlmError], timedelta] = {
     llm.NoModel: NO_MODEL_WAIT,
+    llm.Busy: timedelta(minutes=1),
     llm.Unavailable: timedelta(minutes=5),
     llm.Misconfigured: timedelta(minutes=10),
     llm.NoBudget: timedelta(hours=1),
 }
+ABANDONED_MAX = 3  # calls about a concept in a row that prompts ended
+ABANDONED_WAIT = timedelta(hours=1)
 # The columns of a statement's values that are called otherwise.
 FIELDS = {"key": "digest", "subject": "concept", "speaker": "for_speaker", "person": "for_person"}
 
@@ -196,13 +199,21 @@ def _explain_next(model: LanguageModel) -> int:
             with request_ids.within(row.request):
                 _explain(row, model)
         except tuple(WAITS) as error:
-            leases.put_off(row, WAITS[type(error)], why=str(error))
+            wait = ABANDONED_WAIT if _was_often_abandoned(row) else WAITS[type(error)]
+            leases.put_off(row, wait, why=str(error))
             raise
         except Exception as error:
             raise_if_away(error)
             _tell("concept.failed", error, observation=row.pk)
             leases.fail(row, error)
     return len(rows)
+
+
+def _was_often_abandoned(row: Observation) -> bool:
+    """True if the last calls about the concept were abandoned, because prompts came."""
+    calls = LlmCall.objects.filter(purpose=LlmCall.Purpose.EXPLAIN, subject=row.concept).order_by("-id")
+    results = list(calls.values_list("result", flat=True)[:ABANDONED_MAX])
+    return results == [LlmCall.Result.ABANDONED] * ABANDONED_MAX
 
 
 def _explain(row: Observation, model: LanguageModel) -> None:
@@ -225,7 +236,8 @@ def _explain(row: Observation, model: LanguageModel) -> None:
         _give_up(row, concept, str(error))
         return
     evidence = evidence or str(answer.data.get("reasoning", ""))
-    outcomes = _learn(row, concept, explained, said_by=answer.model, evidence=evidence)
+    manner = Manner(SpeechAct.STATES, is_hedged=llm.only_proposes(model))
+    outcomes = _learn(row, concept, explained, manner, said_by=answer.model, evidence=evidence)
     logger.info("concept.explained", extra={"concept": concept.pk, **outcomes})
 
 
@@ -237,7 +249,7 @@ def _is_explained(concept: Soas) -> bool:
 
 @in_transaction
 def _learn(
-    row: Observation, concept: Soas, explained: Sequence[Explained], *, said_by: str, evidence: str
+    row: Observation, concept: Soas, explained: Sequence[Explained], manner: Manner, *, said_by: str, evidence: str
 ) -> Counter[str]:
     if not _finish(row, Observation.Outcome.EXPLAINED if explained else Observation.Outcome.UNKNOWN):
         return Counter()
@@ -245,7 +257,9 @@ def _learn(
     outcomes = place_or_name(
         [
             Assertion(
-                found.fact, Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence)
+                found.fact,
+                Attribution(agent, Source.CLOUD_LLM, min(found.confidence, EXPLAINED_TRUST), now, evidence),
+                manner,
             )
             for found in explained
         ],

@@ -194,7 +194,9 @@ def check_models(facts: Facts) -> Outcome:
     if stored.last_call_error:
         return WARNING, f"The last call failed: {end_sentence(stored.last_call_error)}"
     names = " and ".join(dict.fromkeys(stored.models[key] for key in chosen.values() if key))
-    return OK, " ".join([f"{names}; {stored.calls_today:,} of {daily_calls:,} calls used today.", *unchosen])
+    abandoned = format_count(stored.abandoned_today, "call was", "calls were")
+    more = [f"{abandoned} abandoned because prompts came."] if stored.abandoned_today else []
+    return OK, " ".join([f"{names}; {stored.calls_today:,} of {daily_calls:,} calls used today.", *more, *unchosen])
 
 
 @check("Search", DATABASE, hint="Mend it, or choose another embedder in the settings: vectors are then made anew.")

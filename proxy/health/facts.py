@@ -105,6 +105,7 @@ QUERY: Final = f"""
             (SELECT row_to_json(last_run) FROM last_run) AS last_run,
             (SELECT count(*) FROM llm_call WHERE at >= %(today)s AND purpose <> 'embed' AND result <> 'abandoned')
                 AS calls_today,
+            (SELECT count(*) FROM llm_call WHERE at >= %(today)s AND result = 'abandoned') AS abandoned_today,
             coalesce((SELECT error FROM llm_call WHERE at >= %(today)s AND purpose <> 'embed'
                 AND result IN ('answered', 'refused', 'failed') ORDER BY at DESC LIMIT 1), '') AS last_call_error,
             (SELECT coalesce(json_object_agg(id, provider || ' ' || model_name), '{{}}') FROM models) AS models,
@@ -149,6 +150,7 @@ class StoredFacts:
     decisions: Mapping[str, int] = field(default_factory=dict)
     last_run: Mapping[str, Any] | None = None
     calls_today: int = 0
+    abandoned_today: int = 0
     last_call_error: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)

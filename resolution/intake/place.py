@@ -178,7 +178,7 @@ def wait(
 ) -> Outcome:
     """Keep the statement as a candidate."""
     triple, said = assertion.triple, assertion.attribution
-    why = why or (HEDGED if assertion.manner.is_hedged else "")
+    why = why or (HEDGED if assertion.manner.is_hedged and said.channel != Channel.EXPLAINED else "")
     if book.is_known(triple):
         book.note_known(assertion)
         return Outcome(Effect.NEEDLESS, triple, reason="It is known already.")

@@ -20,6 +20,7 @@ class Run(models.Model):
         REQUESTED = "requested"
         RUNNING = "running"
         DONE = "done"
+        PARTIAL = "partial"
         SKIPPED = "skipped"
         FAILED = "failed"
 
@@ -57,6 +58,8 @@ class Run(models.Model):
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, help_text="In US dollars, where known.")
     started_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True, blank=True)
+
+    waited_s = 0.0  # of the process that carries it out, while somebody used a model of the upstream
 
     class Meta:
         db_table = "run"

@@ -251,7 +251,8 @@ class ConsolidationRun:
         winner, *others = order or memories
         same = [each for each in others if frozenset((winner.pk, each.pk)) in judged] if order else []
         by = self.by_model(PairVerdict.MERGE)
-        if losers := [each for each in same if rules.fades(each.channel)]:
+        proposes = self.model is not None and llm.only_proposes(self.model)
+        if losers := [each for each in same if rules.fades(each.channel) and not proposes]:
             self.unite(winner, losers, by)
             self.counts["merged_by_model"] += len(losers)
         for each in same:

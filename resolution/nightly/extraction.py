@@ -185,6 +185,8 @@ class Extraction:
                 run=self.run.pk,
             )
             status = judge(draft, by, vector)
+            if status == Status.ACTIVE and llm.only_proposes(self.model):
+                status = Status.CANDIDATE
             if status is not None:
                 actor = Actor(ACTOR, Source.FESTINGER, self.run)
                 with recording(Decision.Kind.CONSOLIDATE, actor, by.reason) as decision:

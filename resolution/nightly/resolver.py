@@ -137,7 +137,7 @@ class ResolverRun:
             actor = Actor(f"resolver: {self.run.model_name}", Source.FESTINGER, self.run)
             claims.decide(claim.pk, actor, verdict, seen=claim)
             return verdict.decision
-        except RunLost:
+        except (RunLost, AbortRun):
             raise
         except llm.NoBudget as error:
             self.abort(Run.Status.DONE, str(error))

@@ -29,6 +29,8 @@ Job = Callable[[Run], str]  # carries the run out and returns its note, or raise
 
 LOCK: Final = "nightly"
 PAUSE_S: Final = 0.1
+WAIT_S: Final = 15.0  # between looks whether somebody still uses a model of the upstream
+WAITED_MAX_S: Final = 2 * 3600.0
 JOB_NAMES: Final[dict[str, str]] = {
     Run.Trigger.CONSOLIDATE: "consolidation",
     Run.Trigger.SWEEP: "sweep",
@@ -157,8 +159,9 @@ def _end(run: Run, status: Run.Status, note: str) -> None:
 
 
 def note_progress(run: Run, **changes: Any) -> None:
-    """Store the run's progress. Raises RunLost."""
-    if not Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**changes):
+    """Store the run's progress, if any. Raises RunLost."""
+    running = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
+    if not (running.update(**changes) if changes else running.exists()):
         raise RunLost
     run.refresh_from_db()
 
@@ -185,9 +188,12 @@ def ask(
     meanwhile."""
     subject = f"run {run.pk}, " if run is not None else "dry run, "
     try:
-        answer = llm.ask(
-            model, purpose, f"{subject}{about}",
-            system=question.system, prompt=question.prompt, schema=question.schema, is_strict=is_strict, read=read,
+        answer = _ask_when_idle(
+            run,
+            partial(
+                llm.ask, model, purpose, f"{subject}{about}",
+                system=question.system, prompt=question.prompt, schema=question.schema, is_strict=is_strict, read=read,
+            ),
         )  # fmt: skip
     finally:
         if run is not None:
@@ -200,6 +206,22 @@ def ask(
             note_progress(run, model_name=model.model_name, **used)
     found: Read = answer.data
     return found
+
+
+def _ask_when_idle(run: Run | None, call: Callable[..., llm.Answer]) -> llm.Answer:
+    """Ask at once for a person, otherwise once nobody uses the model. Raises AbortRun when the run has waited for
+    WAITED_MAX_S in all."""
+    if run is None or run.actor:
+        return call(is_asked_for=True)
+    while True:
+        try:
+            return call()
+        except llm.Busy as error:
+            if run.waited_s >= WAITED_MAX_S:
+                raise AbortRun(Run.Status.PARTIAL, f"{error} The run waited for two hours.") from None
+        time.sleep(WAIT_S)
+        run.waited_s += WAIT_S
+        note_progress(run)
 
 
 _waker: Final = Waker(partial(send_wakeup, "resolution.tasks.resolve_due"))

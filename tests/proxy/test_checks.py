@@ -88,6 +88,7 @@ TABLE: list[tuple[str, Level, dict[str, Any], str]] = [
     ("Settings", PROBLEM, {"setting_mistakes": ["zero_hit_max takes a number"]}, "takes a number. The default is used"),
     ("Models", WARNING, {"tuning": GONE}, "No language model is asked about unknown concepts"),
     ("Models", WARNING, {"calls_today": 1000}, "The 1,000 calls for today are used up"),
+    ("Models", OK, {"abandoned_today": 3}, "3 calls were abandoned because prompts came."),
     ("Models", WARNING, {"last_call_error": "401"}, "The last call failed: 401."),
     ("Search", WARNING, {"search": VECTORS | {"has_tables": False, "available": "0.7.4"}}, "is older than 0.8."),
     ("Search", WARNING, {"search": VECTORS | {"error": "Status 404", "waiting": 3}}, "3 texts wait"),

@@ -198,6 +198,35 @@ def test_a_memory_that_changes_while_it_is_asked_about_stays(model: LlmServer, m
     assert states(one, other) == [("active", False), ("active", False)]
 
 
+# --- a model of the upstream ---
+
+
+@pytest.fixture
+def upstream(llm: LlmServer, settings: Any) -> LlmServer:
+    settings.FESTINGER_UPSTREAM = llm.url
+    configure(consolidate_model_id=llm.model("ollama", base_url="", key="").pk, resolution_mode="propose")
+    llm.answers_by(lambda asked: {"verdicts": [], "memories": []})
+    return llm
+
+
+def test_a_model_of_the_upstream_proposes_merges_even_of_what_a_model_concluded(upstream: LlmServer) -> None:
+    one, other = embedded(*(state(text, channel="explained") for text in STABLE))
+    upstream.answers(verdicts("MERGE"))
+
+    assert run().counts == {"proposed": 1}
+    assert states(one, other) == [("active", False), ("active", False)]
+
+
+def test_what_a_model_of_the_upstream_concludes_is_a_candidate(upstream: LlmServer) -> None:
+    for text in (MOVED, NODES):
+        hear(text, NOW - timedelta(days=1))
+    embedded()
+    upstream.answers(remembers())
+
+    assert run().counts["candidates"] == 1
+    assert Memory.objects.get(source="extracted").status == "candidate"
+
+
 # --- new memories from what was said ---
 
 

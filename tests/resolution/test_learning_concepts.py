@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 from psycopg import connect
 
-from memory.models import Config, Edge, EdgeHistory, Evidence, LlmCall, Observation, Soas
+from memory.models import Config, Edge, EdgeHistory, Evidence, Heartbeat, LlmCall, Observation, Soas
 from memory.questions import explain_concept
 from memory.running import bootstrap
 from resolution import observations, tasks
@@ -42,6 +42,16 @@ def world() -> None:
 def model(llm: LlmServer) -> Any:
     row = llm.model("ollama")
     Config.objects.create(key="write_model_id", value=str(row.pk))
+    return row
+
+
+@pytest.fixture
+def upstream(llm: LlmServer, settings: Any) -> Any:
+    """A model of the upstream, which starts with proposals only."""
+    settings.FESTINGER_UPSTREAM = llm.url
+    row = llm.model("ollama", base_url="", key="")
+    for key, value in {"write_model_id": str(row.pk), "resolution_mode": "propose"}.items():
+        Config.objects.update_or_create(key=key, defaults={"value": value})
     return row
 
 
@@ -300,3 +310,43 @@ def test_only_one_process_explains_at_a_time(dsn: str, llm: LlmServer, monkeypat
 
     tasks.explain_concepts()
     assert len(llm.asked) == 1
+
+
+def test_what_a_model_of_the_upstream_explains_waits_for_a_person_until_that_is_switched(
+    upstream: Any, llm: LlmServer
+) -> None:
+    wonder()
+    llm.answers(Says(KNOWN), Says({**KNOWN, "triples": [{**KNOWN["triples"][0], "concept": "kvasir"}]}))
+
+    explain_due()
+
+    assert not Edge.objects.filter(concept__token="gnommoweb").exists()
+    assert set(Candidate.objects.values_list("concept", "parent", "channel", "why")) == {
+        ("gnommoweb", "repo", "explained", "explained"),
+        ("gnommoweb", "kvasir", "explained", "explained"),
+    }
+    Config.objects.filter(key="resolution_mode").update(value="auto")
+    wonder("kvasir")
+    explain_due()
+    assert Edge.objects.filter(concept__token="kvasir", parent__token="repo").exists()
+
+
+def test_while_somebody_uses_the_upstream_a_concept_waits_and_nothing_counts(upstream: Any, llm: LlmServer) -> None:
+    row = wonder()
+    Heartbeat.objects.create(name=Heartbeat.SERVER, busy_since=timezone.now())
+
+    assert explain_due() == 0
+
+    assert timedelta(0) < wait_of(row) <= timedelta(minutes=1)
+    assert (row.attempts, llm.asked, LlmCall.objects.count()) == (0, [], 0)
+
+
+def test_a_concept_whose_calls_were_abandoned_three_times_waits_for_an_hour(upstream: Any) -> None:
+    row = wonder()
+    Heartbeat.objects.create(name=Heartbeat.SERVER, busy_since=timezone.now())
+    for _ in range(3):
+        LlmCall.objects.create(model_name="m", purpose="explain", subject="gnommoweb", result="abandoned")
+
+    explain_due()
+
+    assert wait_of(row) > timedelta(minutes=58)

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from memory import llm as language_models
 from memory.graph.store import retire
-from memory.models import Dimension, Edge, LlmCall, Soas, Source
+from memory.models import Dimension, Edge, Heartbeat, LlmCall, Soas, Source
 from resolution.actors import Actor
 from resolution.conflicts import claims
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
 from resolution.models import Claim, Decision, Run
-from resolution.nightly import resolver
+from resolution.nightly import resolver, runs
 from resolution.nightly.resolver import OnConflict, approve, preview
 from resolution.nightly.runs import run_now
 from tests.arrange import configure, dismiss, dispute, said, say
@@ -592,3 +592,57 @@ def test_a_fact_stated_on_purpose_is_taken_out_by_people_only(
     assert run.counts == ({"update": 1} if is_done else {"proposed": 1})
     assert edges() == {f"gnommoweb runs on {'podman' if is_done else 'docker'}"}
     assert row(outcome.claim).status == ("resolved" if is_done else "proposed")
+
+
+@pytest.fixture
+def used_upstream(llm: LlmServer, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Heartbeat:
+    """The upstream's model decides, and somebody uses it."""
+    settings.FESTINGER_UPSTREAM = llm.url
+    choose(llm, base_url="", key="")
+    configure(resolution_mode="propose")
+    monkeypatch.setattr(runs, "WAIT_S", 0.01)
+    return Heartbeat.objects.create(name=Heartbeat.SERVER, busy_since=timezone.now())
+
+
+def resolve_at_night() -> Run:
+    return run_now(Run.Trigger.SCHEDULE, "", resolver.resolve)
+
+
+def test_a_run_waits_while_somebody_uses_the_model(
+    used_upstream: Heartbeat, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = places()
+    llm.answers(UPDATE)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            used_upstream.delete()
+
+    monkeypatch.setattr(runs.time, "sleep", wait)
+
+    run = resolve_at_night()
+
+    assert (run.status, run.counts, waits) == ("done", {"proposed": 1}, [0.01] * 3)
+    assert row(claim).status == Claim.Status.PROPOSED
+
+
+def test_after_two_hours_it_ends_as_partial_and_gives_the_conflict_back(
+    used_upstream: Heartbeat, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = places()
+    monkeypatch.setattr(runs, "WAITED_MAX_S", 0.02)
+
+    run = resolve_at_night()
+
+    assert run.status == Run.Status.PARTIAL
+    assert "A prompt is under way." in run.note
+    assert (row(claim).attempts, row(claim).claimed_until, llm.asked) == (0, None, [])
+
+
+def test_a_run_that_a_person_asks_for_does_not_wait(used_upstream: Heartbeat, llm: LlmServer) -> None:
+    places()
+    llm.answers(UPDATE)
+
+    assert resolve(Run.Trigger.ADMIN).counts == {"proposed": 1}
