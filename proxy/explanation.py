@@ -37,8 +37,8 @@ from proxy.formats import FORMATS, guess_path
 from proxy.formats.streams import parse_object
 from proxy.prompts.dry_run import DryRun, Lesson, run_dry
 from resolution.intake.place import Outcome
-from resolution.memories.reading import foresee as foresee_memories
-from resolution.observations import foresee
+from resolution.memories.reading import preview_memories
+from resolution.observations import preview_statements
 
 CONNECT_S: Final = 5.0
 EXCERPT_MAX: Final = 120  # characters
@@ -191,7 +191,7 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
     """Explain the run. Asks the database for the outcome of the statements and, with ``searches``, of what is to be
     remembered."""
     statements = [statement for lesson in run.lessons for statement in lesson.statements]
-    outcomes = dict(zip(map(_key_of, statements), foresee(statements), strict=True))
+    outcomes = dict(zip(map(_key_of, statements), preview_statements(statements), strict=True))
     reasons = run.recollection.reasons
     concepts = sorted(reasons.items(), key=lambda one: (one[1] not in ("recalled", "asked"), one))
     return Explanation(
@@ -223,7 +223,7 @@ def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:
     """Yield the texts to be remembered with their outcomes, which the database is asked for."""
     episodes = [row for lesson in run.lessons if (row := _compose_episode(lesson)) is not None]
     yield from ((row.text, KEPT) for row in episodes)
-    for remark, outcome in foresee_memories(episodes):
+    for remark, outcome in preview_memories(episodes):
         became = REMEMBERED[outcome.status]
         if outcome.superseded:
             became += f", in the place of: {' '.join(memory.text for memory in outcome.superseded)}"

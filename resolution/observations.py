@@ -102,7 +102,7 @@ def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
 
 
 @in_transaction
-def foresee(statements: Sequence[Statement]) -> list[Outcome]:
+def preview_statements(statements: Sequence[Statement]) -> list[Outcome]:
     """Return the outcomes that the statements would have now, in order. Stores nothing."""
     rows = [_observation(storable(one)) for one in statements]
     portions = [[_assertion(row) for row in some] for some in _portions(rows)]

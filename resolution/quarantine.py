@@ -32,7 +32,7 @@ from resolution.conflicts import rulings
 from resolution.conflicts.change_log import recording
 from resolution.conflicts.detection import detect_memory
 from resolution.conflicts.members import change_of
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.models import Claim, DecidedTriple, Decision, DecisionChange, Run
@@ -440,7 +440,7 @@ def _take_memories_out(suspects: Sequence[SuspectMemory], actor: Actor, note: st
                 _put_memories_back(one.replaced, by)
             keys = {row.pk for row in (memory, *one.replaced)}
             disputes = MemoryHistory.objects.filter(action=MemoryAction.DISPUTE, after__beside__in=list(keys))
-            settle_memories(keys | set(disputes.values_list("memory", flat=True)))
+            close_moot_conflicts(keys | set(disputes.values_list("memory", flat=True)))
     return len(suspects)
 
 

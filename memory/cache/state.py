@@ -267,7 +267,7 @@ class Cache:
                 children.discard(concept_id)
                 if not children:
                     del self.children[edge.parent_id]
-        if fresh := put_in_order(edges):
+        if fresh := order_by_rank(edges):
             self.urd_by_concept[concept_id] = fresh
         for edge in fresh:
             self.urd_by_concept_dim[edge.place] = edge
@@ -335,7 +335,7 @@ def rank(edge: EdgeRow) -> tuple[int, float, int]:
     return strength, inf if confirmed is None else confirmed, edge.dim_id
 
 
-def put_in_order(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
+def order_by_rank(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
     """Sort edges, the strongest first. All but the strongest of a slot that holds many come last: they must not hide
     the concept's other facts."""
     ordered = sorted(edges, key=rank, reverse=True)

@@ -30,7 +30,7 @@ from resolution.conflicts.opening import (
     Member,
     MemberKind,
     close_moot,
-    find_settled,
+    find_kept_pairs,
     open_conflict,
     settle_moot,
 )
@@ -234,7 +234,7 @@ def _find_pairs(which: str, arguments: Sequence[Any]) -> Mapping[tuple[str, str]
     for row in found:
         if row[4:6] in rows:
             against[row[2:4]][row[4:6]] = str(rows[row[4:6]])
-    kept = {lower: find_settled(as_member(rows[lower]), texts) for lower, texts in against.items() if lower in rows}
+    kept = {lower: find_kept_pairs(as_member(rows[lower]), texts) for lower, texts in against.items() if lower in rows}
     pairs: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for key, project, *pair in found:
         lower, higher = (pair[0], pair[1]), (pair[2], pair[3])

@@ -22,7 +22,7 @@ from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.conflicts import claims, rulings
 from resolution.conflicts.detection import detect_state
-from resolution.conflicts.memories import dispute_rivals, settle_memories
+from resolution.conflicts.memories import close_moot_conflicts, dispute_rivals
 from resolution.conflicts.queue import OPEN
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.place import place_statements
@@ -264,7 +264,7 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
         elif isinstance(one.row, ProjectState):
             successor = heir if isinstance(heir, ProjectState) else None
             project_state.archive(one.row, successor, actor=actor.signature, reason=reason)
-    settle_memories([one.row.pk for one in losers if isinstance(one.row, Memory)])
+    close_moot_conflicts([one.row.pk for one in losers if isinstance(one.row, Memory)])
 
 
 def retire(losers: Sequence[DisputedRow], actor: Actor, reason: str) -> None:

@@ -12,23 +12,23 @@ from memory.memories.store import Change
 from memory.models import Memory
 from resolution.conflicts.detection import as_member, close_agreed, detect_memory
 from resolution.conflicts.keys import memory_key
-from resolution.conflicts.opening import MemberKind, find_open, find_settled, open_conflict, settle_moot
+from resolution.conflicts.opening import MemberKind, find_kept_pairs, find_open, open_conflict, settle_moot
 from resolution.models import Conflict, ConflictMember
 
 Tier = Conflict.Tier
 
 
-def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
+def drop_kept(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
     """Return the rivals, except those that people have kept beside the memory."""
     texts = {(str(MemberKind.MEMORY), rival.pk): rival.text for rival in rivals}
-    settled = find_settled(as_member(memory), texts) if rivals else set()
+    settled = find_kept_pairs(as_member(memory), texts) if rivals else set()
     return [rival for rival in rivals if (MemberKind.MEMORY, rival.pk) not in settled]
 
 
 def dispute_rivals(memory: Memory, by: Change) -> int | None:
     """Dispute the rivals of a memory that holds again. The caller has locked its places."""
-    rivals = drop_settled(memory, find_rivals(memory))
-    return dispute(memory, [rival for rival in rivals if not are_in_one(memory.pk, rival.pk)], by)
+    rivals = drop_kept(memory, find_rivals(memory))
+    return dispute(memory, [rival for rival in rivals if not share_open_conflict(memory.pk, rival.pk)], by)
 
 
 def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
@@ -52,14 +52,14 @@ def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT
     return conflict_id
 
 
-def settle_memories(ids: Collection[int]) -> None:
+def close_moot_conflicts(ids: Collection[int]) -> None:
     """Close the conflicts of memories that were superseded or changed, if the other members no longer contradict
     anything."""
     settle_moot(MemberKind.MEMORY, ids)
     close_agreed(find_open(MemberKind.MEMORY, ids))
 
 
-def are_in_one(one: int, other: int) -> bool:
+def share_open_conflict(one: int, other: int) -> bool:
     """True if both memories are members of one open conflict that is not a question about a story."""
     rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
     own = rows.filter(object_id=one, conflict__question="").values("conflict")

@@ -191,7 +191,7 @@ def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
     return found | {slot: opened[key] for slot, key in keys.items()}
 
 
-def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
+def find_kept_pairs(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
     """Return the rows, among those given by kind and id with their texts, that people have kept beside this one. The
     decision only counts while both texts are unchanged."""
     return {

@@ -21,7 +21,7 @@ from memory.models import Edge, Memory, ProjectState
 from resolution.conflicts import detection
 from resolution.conflicts.detection import contradict, store_claims, store_facts
 from resolution.conflicts.keys import BY_KEY, VERSION
-from resolution.conflicts.memories import are_in_one, drop_settled, open_between
+from resolution.conflicts.memories import drop_kept, open_between, share_open_conflict
 from resolution.conflicts.opening import find_open, settle_moot
 from resolution.models import Conflict, ConflictMember, SlotClaim
 
@@ -121,7 +121,7 @@ def compare_memories() -> Iterator[int]:
         for ids in some:
             present = [memories[key] for key in ids if key in memories]
             for newer, older in combinations(present, 2):
-                if are_rivals(older, newer) and not are_in_one(older.pk, newer.pk):
+                if are_rivals(older, newer) and not share_open_conflict(older.pk, newer.pk):
                     _dispute(older.pk, newer.pk)
             yield len(ids)
 
@@ -130,7 +130,7 @@ def compare_memories() -> Iterator[int]:
 def _dispute(one_id: int, other_id: int) -> None:
     rows = Memory.objects.filter(pk__in=[one_id, other_id], status=Memory.Status.ACTIVE).order_by("pk")
     pair = list(rows.select_for_update(of=("self",)))
-    if len(pair) < 2 or not contradict(*pair) or not drop_settled(pair[1], [pair[0]]):
+    if len(pair) < 2 or not contradict(*pair) or not drop_kept(pair[1], [pair[0]]):
         return
     older, newer = sorted(pair, key=lambda memory: (memory.said_at, memory.pk))
     store.dispute(older, newer, Change(ACTOR, Channel.OPERATOR, timezone.now()))

@@ -9,7 +9,7 @@ from memory.memories.comparing import find_rivals
 from memory.memories.scope import Speaker
 from memory.memories.store import Change
 from memory.models import Memory
-from resolution.conflicts.memories import dispute, drop_settled, settle_memories
+from resolution.conflicts.memories import close_moot_conflicts, dispute, drop_kept
 
 
 class Settled(NamedTuple):
@@ -34,7 +34,7 @@ def settle_rivals(
     rivals = find_rivals(memory)
     is_first = (memory.agent, memory.person) == speaker
     said_at = max(memory.said_at, by.at) if is_first else by.at  # the statement may repeat an older memory
-    for rival in rivals if is_new else drop_settled(memory, rivals):
+    for rival in rivals if is_new else drop_kept(memory, rivals):
         is_own = (rival.agent, rival.person) == speaker
         if is_own and is_change and rival.said_at <= said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
@@ -47,5 +47,5 @@ def settle_rivals(
             disputed.append(rival)
     conflict_id = dispute(memory, disputed, by)
     if superseded:
-        settle_memories([gone.pk for gone in superseded])
+        close_moot_conflicts([gone.pk for gone in superseded])
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)

@@ -10,7 +10,7 @@ from memory.memories.slots import find_value
 from memory.models import Dimension, Memory
 from memory.types import Triple
 from resolution.actors import Actor
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.errors import InvalidDecision, Outdated
 from resolution.intake.place import CURRENT, Outcome, place_statements, with_conflict
 from resolution.memories.service import change_by, lock_memory
@@ -55,5 +55,5 @@ def _graduate(
     (outcome,) = place_statements([Assertion(fact, actor.attribute(memory.text))])
     if outcome.status in CURRENT:
         store.supersede(memory, None, change_by(actor, f"It is a fact now: {outcome.fact}."))
-        settle_memories([memory.pk])
+        close_moot_conflicts([memory.pk])
     return Graduated(memory, outcome)

@@ -11,7 +11,7 @@ from memory.memories.store import Status
 from memory.models import Memory
 from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.memories.service import change_by
 from resolution.models import Decision, DecisionChange
@@ -31,7 +31,7 @@ def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") 
     winner = rows.pop(winner_id)
     with recording(Decision.Kind.CONSOLIDATE, actor, reason, arguments={"memory": winner_id}) as decision:
         merging.merge(winner, [*rows.values()], change_by(actor, reason))
-        settle_memories([winner.pk, *rows])
+        close_moot_conflicts([winner.pk, *rows])
     return winner, decision
 
 

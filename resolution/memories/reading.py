@@ -52,7 +52,7 @@ def read_due(seconds: float = RUN_S) -> int:
 
 
 @in_transaction
-def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
+def preview_memories(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
     """Return the outcomes of what these messages, which are not stored, would be remembered for, in order. Stores
     nothing."""
     remarks = [remark for row in rows for remark in _find_remarks(row)]

@@ -17,7 +17,7 @@ from memory.memories.store import Change, Status, draft_of, lock_places
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage, Project
 from resolution.actors import Actor
 from resolution.conflicts.keys import read_memory
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.conflicts.opening import list_open_of
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
@@ -184,7 +184,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     if memory.status == Status.INVALID:
         raise Outdated(f"memory {memory_id} is taken back already")
     store.invalidate(memory, change_by(actor, reason))
-    settle_memories([memory.pk])
+    close_moot_conflicts([memory.pk])
     return Remembered("retracted", memory)
 
 
@@ -195,7 +195,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     if memory.status != Status.ACTIVE:
         raise Outdated(f"memory {memory_id} is not current: it is {memory.status}")
     store.deprecate(memory, change_by(actor, reason))
-    settle_memories([memory.pk])
+    close_moot_conflicts([memory.pk])
     return Remembered("retracted", memory)
 
 
@@ -219,7 +219,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
         return Remembered("confirmed", memory)
     store.edit(memory, by, text=text, category=category)
     settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
-    settle_memories([memory.pk])  # it may agree with other memories now
+    close_moot_conflicts([memory.pk])  # it may agree with other memories now
     memory.refresh_from_db()
     return Remembered("confirmed", memory, *settled)
 
@@ -246,7 +246,7 @@ def move(memory_id: int, project: Project | None, actor: Actor, reason: str = ""
     store.move(memory, project, by)
     if memory.status != Status.ACTIVE:
         return Remembered("confirmed", memory)
-    settle_memories([memory.pk])
+    close_moot_conflicts([memory.pk])
     store.reconcile(Memory.objects.filter(pk__in=[memory.pk, *(rival.pk for rival in left)]).order_by("pk"), by)
     memory.refresh_from_db()
     settled = settle_rivals(memory, by, is_change=False)

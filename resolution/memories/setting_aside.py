@@ -28,7 +28,7 @@ from memory.memories.store import Change, Status
 from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
 from memory.models.messages import CONVERSATION_BYTES
 from memory.types import Triple
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.intake.place import Outcome, place_statements
 from resolution.models import Claim
 
@@ -184,7 +184,7 @@ def _withdraw(key: int) -> None:
     memory = Memory.all_rows.select_for_update(of=("self",)).get(pk=key)
     if memory.status == Status.ACTIVE:
         memories.invalidate(memory, _change())
-        settle_memories([key])
+        close_moot_conflicts([key])
 
 
 def _change(actor: str = "festinger") -> Change:
@@ -209,7 +209,7 @@ def undo(key: int, actor: str) -> int:
         count = setting_aside.run(setting_aside.undo(key), cursor)
     for memory in Memory.objects.filter(pk__in=restored).select_for_update(of=("self",)).order_by("id"):
         memories.restore(memory, _change(actor))
-        settle_memories([memory.pk])
+        close_moot_conflicts([memory.pk])
     by = Attribution(actor, Source.OPERATOR, 1.0, timezone.now(), "", "", b"", Channel.OPERATOR, NOBODY)
     for change in EdgeHistory.objects.filter(pk__in=row.retired).order_by("pk"):
         count += _put_back(change, by)

@@ -16,7 +16,7 @@ from memory.memories import store
 from memory.memories.store import Change, Status
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Observation, PromptOpening
 from memory.models.messages import CONVERSATION_BYTES
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.memories.setting_aside import TAKEN_BACK, take_back_statement
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def _hide(row: PromptOpening) -> None:
         ).exclude(pk__in=others.values("memory"))
         for memory in made.select_for_update(of=("self",)).order_by("id"):
             store.invalidate(memory, _change())
-            settle_memories([memory.pk])
+            close_moot_conflicts([memory.pk])
         PromptOpening.objects.filter(pk=row.pk).update(hidden_at=Now())
 
     run_transaction(hide)
@@ -81,7 +81,7 @@ def _put_back(row: PromptOpening) -> None:
         )  # fmt: skip
         for memory in made.select_for_update(of=("self",)).order_by("id"):
             store.restore(memory, _change())
-            settle_memories([memory.pk])
+            close_moot_conflicts([memory.pk])
         # Place their statements again.
         _find_stated(conversations, (*TAKEN_BACK, Observation.Outcome.NEEDLESS)).update(
             state=Observation.State.PENDING, outcome="", next_attempt_at=Now(), claimed_until=None

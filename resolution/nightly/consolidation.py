@@ -27,7 +27,7 @@ from memory.models import Embedder, LanguageModel, Memory, MemoryHistory, Source
 from memory.search.vectors import queue, schema
 from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
-from resolution.conflicts.memories import drop_settled, open_between, settle_memories
+from resolution.conflicts.memories import close_moot_conflicts, drop_kept, open_between
 from resolution.conflicts.opening import MemberKind, settle_moot
 from resolution.memories import reading
 from resolution.models import Conflict, Decision, Run
@@ -176,7 +176,7 @@ class ConsolidationRun:
         return store.current_confidence(memory, self.now)
 
     def dispute(self, by: Change, tier: Conflict.Tier, one: Memory, other: Memory) -> None:
-        if (one.is_disputed and other.is_disputed) or not drop_settled(one, [other]):
+        if (one.is_disputed and other.is_disputed) or not drop_kept(one, [other]):
             return
         older, newer = sorted((one, other), key=lambda memory: (memory.said_at, memory.pk))
         store.dispute(older, newer, by)
@@ -278,7 +278,7 @@ class ConsolidationRun:
             return
         reason = f"{self.sureness_of(memory):.0%} sure by now, and nobody has said it"
         store.deprecate(memory, self.because(reason))
-        settle_memories([memory.pk])
+        close_moot_conflicts([memory.pk])
         self.counts["deprecated"] += 1
 
     def change(self, keys: Sequence[int], work: Callable[..., None], texts: Mapping[int, str] = NO_TEXTS) -> None:

@@ -10,7 +10,7 @@ from memory.memories import store
 from memory.memories.store import Action
 from memory.models import LanguageModel, LlmCall, Memory, MemoryHistory
 from memory.timing import describe_time
-from resolution.conflicts.memories import drop_settled
+from resolution.conflicts.memories import drop_kept
 from resolution.models import Run
 from resolution.nightly.inventory import Owner, find_memories, owner_of
 from resolution.nightly.memory_prompt import PairVerdict, build_question, read_verdicts
@@ -67,9 +67,7 @@ def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
     keep."""
     keys = {each.pk for pair in pairs for each in pair}
     holding = set(find_memories().filter(pk__in=keys, is_disputed=False).values_list("pk", flat=True))
-    return [
-        (one, other) for one, other in pairs if holding.issuperset((one.pk, other.pk)) and drop_settled(one, [other])
-    ]
+    return [(one, other) for one, other in pairs if holding.issuperset((one.pk, other.pk)) and drop_kept(one, [other])]
 
 
 def split_by_owner(pairs: Sequence[MemoryPair]) -> list[list[MemoryPair]]:

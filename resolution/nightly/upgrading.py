@@ -22,7 +22,7 @@ from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryHistory, Mem
 from memory.voice import Voice
 from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
-from resolution.conflicts.memories import settle_memories
+from resolution.conflicts.memories import close_moot_conflicts
 from resolution.memories.service import lock_memory
 from resolution.models import Decision, Run
 from resolution.nightly.runs import note_progress
@@ -95,7 +95,7 @@ def _demote(memory_id: int, run: Run) -> None:
         Decision.Kind.CONSOLIDATE, Actor(ACTOR, Source.FESTINGER, run), REASON, arguments={"memory": memory.pk}
     ):
         store.demote(memory, by, text)
-        settle_memories([memory.pk])
+        close_moot_conflicts([memory.pk])
 
 
 def _find_sentence(memory: Memory) -> str | None:

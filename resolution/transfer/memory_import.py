@@ -20,7 +20,7 @@ from memory.models import Memory, Project
 from memory.models.state import VALUE_CHARACTERS
 from memory.secrets.redaction import mask_secrets
 from resolution.conflicts.detection import detect_memory, detect_state
-from resolution.conflicts.memories import open_between, settle_memories
+from resolution.conflicts.memories import close_moot_conflicts, open_between
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
 from resolution.transfer.report import Report
 
@@ -117,7 +117,7 @@ class MemoryImport:
                 older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
                 store.dispute(older, newer, self._by)
         if rivals and self._differences == "take":
-            settle_memories([rival.pk for rival in rivals])
+            close_moot_conflicts([rival.pk for rival in rivals])
         elif rivals:
             open_between(memory, rivals)
         if memory.status == Memory.Status.ACTIVE and memory.slot and memory.project_id is not None:

@@ -15,7 +15,7 @@ from memory.models import Edge, Memory, Project, ProjectState
 from resolution.conflicts import claims
 from resolution.conflicts import decide as conflicts
 from resolution.conflicts.members import read_rows
-from resolution.conflicts.opening import Member, find_settled, list_open_of
+from resolution.conflicts.opening import Member, find_kept_pairs, list_open_of
 from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import MemberKey, Resolution, Verdict
 from resolution.errors import DecisionError
@@ -117,7 +117,7 @@ class Slot:
     def check(self) -> None:
         assert Conflict.objects.filter(project=self.project.slug, status="open").count() <= 1
         for (one, said, is_marked), (other, told, is_other_marked) in combinations(self.list_in_force(), 2):
-            if same_value(said, told) or find_settled(one, {other[:2]: other.text}):
+            if same_value(said, told) or find_kept_pairs(one, {other[:2]: other.text}):
                 continue
             assert (is_marked, is_other_marked) == (True, True), (one, other)
         for conflict in Conflict.objects.filter(project=self.project.slug, status="open"):

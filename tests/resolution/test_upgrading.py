@@ -140,7 +140,7 @@ def test_a_run_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(upgrading, "settle_memories", die)
+        patch.setattr(upgrading, "close_moot_conflicts", die)
         with pytest.raises(KeyboardInterrupt):
             carry_out_requested()
     assert as_now(first)[0] == "active"
@@ -152,7 +152,9 @@ def test_a_run_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
 def test_a_memory_that_fails_stops_no_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (read(f"The user uses {name}.", f"I use {name}.") for name in ("Vim", "Emacs"))
     monkeypatch.setattr(
-        upgrading, "settle_memories", lambda ids: (_ for _ in ()).throw(ZeroDivisionError) if first.pk in ids else None
+        upgrading,
+        "close_moot_conflicts",
+        lambda ids: (_ for _ in ()).throw(ZeroDivisionError) if first.pk in ids else None,
     )
 
     carry_out_requested()

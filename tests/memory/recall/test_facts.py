@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.cache.state import SLOT_MAX, put_in_order, rank
+from memory.cache.state import SLOT_MAX, order_by_rank, rank
 from memory.english.tokenizer import tokenise
 from memory.graph.saliency import DAY, priority, saliency
 from memory.recall.block import (
@@ -169,7 +169,7 @@ def test_a_slot_that_holds_many_does_not_hide_what_else_is_known() -> None:
     uses = [EdgeRow(1, 100 + n, 9, False, last_confirmed=float(n), is_additive=True) for n in range(20)]
     others = [EdgeRow(1, 2, dim_id, True, last_confirmed=-1.0) for dim_id in (3, 4)]
 
-    ordered = put_in_order([*others, *uses])
+    ordered = order_by_rank([*others, *uses])
 
     assert [edge.dim_id for edge in ordered[: SLOT_MAX + 2]] == [9] * SLOT_MAX + [4, 3]
     assert [edge.parent_id for edge in ordered if edge.is_additive] == list(range(119, 99, -1))
