@@ -17,11 +17,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from memory.admin.base import LINK, ListFilter, Page, ReadOnly, column, link, render_preformatted
+from memory.admin.base import LINK, ListFilter, Page, ReadOnly, address, column, link, render_preformatted
 from memory.english.phrases import format_count
 from memory.models import Config, Observation
 from memory.models.messages import DIGEST_BYTES
 from memory.timing import FIRST_DATED
+from proxy.admin.request_lines import list_lines
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
@@ -40,6 +41,28 @@ class WireFilter(ListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(wire=self.value()) if self.value() else queryset
+
+
+class AgentFilter(ListFilter):
+    title = "agent"
+    parameter_name = "agent"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in sorted({*live_feed.names()[0], self.value() or ""} - {""})]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(agent=self.value()) if self.value() else queryset
+
+
+class ModelFilter(ListFilter):
+    title = "model"
+    parameter_name = "model"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in sorted({*live_feed.names()[1], self.value() or ""} - {""})]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(model=self.value()) if self.value() else queryset
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -98,7 +121,7 @@ class EventAdmin(ReadOnly, Page):
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
     list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "milliseconds")
-    list_filter = (WireFilter, BlockFilter, DayFilter, ConversationFilter)
+    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, ConversationFilter)
     fields = (
         "request",
         "client_request",
@@ -109,8 +132,8 @@ class RecollectionEventAdmin(EventAdmin):
         "wire",
         "what_was_said",
         "taught",
+        "what_was_found",
         "what_became_of_concepts",
-        "what_was_remembered",
         "block_as_it_was",
         "style",
         "not_done",
@@ -137,6 +160,7 @@ class RecollectionEventAdmin(EventAdmin):
             # Looked up here and not in the displays: Django calls each of them several times for one page.
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
+            event.lines = list_lines(event, request.user.has_perm)
             event.statements = find_taught(event)
             event.loops = list(LoopEvent.objects.filter(request=event.pk).order_by("at", "id"))
         return event
@@ -177,13 +201,14 @@ class RecollectionEventAdmin(EventAdmin):
         }
         return render_to_string("proxy/reasons.html", shown)
 
-    @admin.display(description="project state, memories, episodes")
-    def what_was_remembered(self, event: RecollectionEvent) -> SafeString:
+    @admin.display(description="facts, project state, memories, messages")
+    def what_was_found(self, event: Any) -> SafeString:
         took = f", {event.search_ms:.1f} ms" if event.search_ms is not None else ""
-        found = ((f"{note['kind']} {note['id']}", note["why"]) for note in event.notes)
-        return format_html(
-            "{}{}<br>{}", event.search or "nothing was searched", took, format_html_join("", "{}: {}<br>", found)
-        )
+        shown = {
+            "search": f"Search: {event.search or 'nothing was searched'}{took}",
+            "lines": [(line, address(type(line.row), line.row.pk) if line.row else "") for line in event.lines],
+        }
+        return render_to_string("proxy/request_lines.html", shown)
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:

@@ -9,8 +9,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.models import Config, Soas
+from memory.models import Config, Edge, Soas
 from proxy.models import LoopEvent, RecollectionEvent
+from tests.arrange import teach
+from tests.memory.memories.said import remembered
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -73,13 +75,37 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert "learn: off in the address" in page
 
 
-def test_the_page_of_a_recollection_tells_what_was_found_of_memories_and_episodes(client: Client) -> None:
-    event = serve(7, notes=[{"kind": "memory", "id": 3, "why": "given"}], search="found", search_ms=4.5)
+def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and_a_way_to_it(client: Client) -> None:
+    teach("kvasir ispart tyr runs-on")
+    fact = Edge.objects.get(concept__token="kvasir")
+    memory, other = remembered("Answer in two sentences."), remembered("The printer is broken.")
+    notes = [
+        {"kind": "memory", "id": other.pk, "why": "no room"},
+        {"kind": "memory", "id": memory.pk, "why": "given"},
+        {"kind": "episode", "id": 999, "why": "given"},
+    ]
+    block = "<recollection>\nkvasir runs on tyr.\nmemory 2026-03-04: Answer in two sentences.\n</recollection>"
+    event = serve(7, notes=notes, reasons={"kvasir": "recalled"}, block=block, search="found", search_ms=4.5)
 
     page = page_of(client, event)
 
-    assert "found, 4.5 ms" in page
-    assert "memory 3: given" in page
+    assert "Search: found, 4.5 ms" in page
+    assert f'href="/admin/memory/edge/{fact.pk}/change/">kvasir runs on tyr</a>' in page
+    assert f'href="/admin/memory/memory/{memory.pk}/change/">Answer in two sentences.</a>' in page
+    assert "no: no room" in page
+    assert "deleted or set aside since" in page
+    assert page.index(">Answer in two sentences.<") < page.index(">The printer is broken.<")
+    assert memory.agent in page
+
+
+def test_requests_are_listed_by_agent_and_by_model(client: Client) -> None:
+    serve(1), serve(2, agent="winky", model="qwen3")
+
+    def listed(query: str) -> list[bool]:
+        page = client.get(f"{RECOLLECTIONS}?{query}").content.decode()
+        return [f"{number:016x}" in page for number in (1, 2)]
+
+    assert [listed("agent=winky"), listed("model=llama3"), listed("")] == [[False, True], [True, False], [True, True]]
 
 
 def test_what_clients_said_is_no_markup(client: Client) -> None:
