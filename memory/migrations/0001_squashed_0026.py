@@ -1,5 +1,6 @@
 """The tables, functions and triggers of version 0.3.0, for databases that are new."""
 
+import re
 from pathlib import Path
 
 import django.contrib.postgres.fields
@@ -18,6 +19,8 @@ import memory.models.operating
 import memory.models.semantic
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
+# With their triggers.
+DROP = "DROP FUNCTION " + ", ".join(re.findall(r"CREATE FUNCTION (\w+)", SQL)) + " CASCADE"
 
 
 class Migration(migrations.Migration):
@@ -2983,5 +2986,5 @@ class Migration(migrations.Migration):
                 violation_error_message="A dimension cannot be split from itself.",
             ),
         ),
-        migrations.RunSQL(SQL, migrations.RunSQL.noop),
+        migrations.RunSQL(SQL, DROP),
     ]

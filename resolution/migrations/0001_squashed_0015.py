@@ -1,5 +1,6 @@
 """The tables, functions and triggers of version 0.3.0, for databases that are new."""
 
+import re
 from pathlib import Path
 
 import django.contrib.postgres.fields
@@ -11,6 +12,8 @@ from django.db import migrations, models
 import resolution.models.conflicts
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
+# With their triggers.
+DROP = "DROP FUNCTION " + ", ".join(re.findall(r"CREATE FUNCTION (\w+)", SQL)) + " CASCADE"
 
 
 class Migration(migrations.Migration):
@@ -1132,5 +1135,5 @@ class Migration(migrations.Migration):
                 name="conflict_channel_is_known",
             ),
         ),
-        migrations.RunSQL(SQL, migrations.RunSQL.noop),
+        migrations.RunSQL(SQL, DROP),
     ]
