@@ -3,7 +3,7 @@ FROM python:3.12.14-slim-bookworm@sha256:0f5b26b9518d002b6173fd61daad821fa340635
 
 LABEL org.opencontainers.image.title="Festinger" \
       org.opencontainers.image.description="An Ollama-compatible proxy that gives agents recollections" \
-      org.opencontainers.image.version="0.2.0" \
+      org.opencontainers.image.version="0.3.0" \
       org.opencontainers.image.licenses="MIT"
 
 ENV PYTHONDONTWRITEBYTECODE=1 \

@@ -96,6 +96,7 @@ _TOOL_LABEL: Final = re.compile(
     r"(?: of (?:the )?(?:tool|command|function)\b.*| ?[\[(].*)?\Z"
 )
 _NAMES_SOURCE: Final = re.compile(rf"\b(?:{_LABELS}|{TEXTS})(?!\w)")
+_RECORD: Final = re.compile(r"\b(?:summar\w+|conversation|chat|history|memories|retrieved|search)\b")
 _FENCE_NEXT: Final = re.compile(r"\s*(?:```|~~~)")
 _BLOCKS: Final = re.compile(
     r"/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|'{3}.*(?:'{3}|\Z)|\"{3}.*(?:\"{3}|\Z)|!\[[^\]\n]*\]", re.DOTALL
@@ -214,7 +215,7 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
     elif words and not _FENCE_NEXT.match(text, end):
         is_mine = words[0] in ("i", "we", "for") or _MINE.search(label)
         # People list their own points so, too.
-        is_listed = _BULLET.match(text, _find_next(text, end)) is not None
+        is_listed = _BULLET.match(text, _find_next(text, end)) is not None and not _RECORD.search(label)
         if names_source and not (is_mine or is_listed):
             yield VoicedSpan(begins, len(text), Voice.QUOTED, "under the label of a text")
         elif names_source or not is_own or words == ["note"]:
