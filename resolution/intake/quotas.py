@@ -15,7 +15,7 @@ from memory.channels import Channel
 from memory.db.connections import columns, fetch_rows
 from memory.english.doubt import SpeechAct
 from memory.graph.store import Assertion, Attribution
-from memory.models import Config, Edge
+from memory.models import Config, Edge, Source
 from memory.types import SEED_DIMENSIONS, Triple
 from resolution.models import AgentHour
 from resolution.models.quotas import hour_of
@@ -216,7 +216,9 @@ class Quotas:
         if said.agent in self._used:
             return said.agent
         # Without a token, gutask is only answered on the local machine.
-        return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
+        # What it forgets counts for it, too, though it takes back no more than a user could (forgetting.py).
+        is_gutask = said.channel == Channel.GUTASK or (isinstance(said, Attribution) and said.source == Source.GUTASK)
+        return AgentHour.LOCAL_GUTASK if is_gutask else AgentHour.STRANGERS
 
 
 def _limit_of(group: str, count: str) -> str:

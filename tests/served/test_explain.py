@@ -86,8 +86,10 @@ def test_it_foresees_a_conflict_and_a_candidate(server: Served, explain: Explain
 
 def test_it_foresees_what_is_corrected_and_only_believed(server: Served, database: str, explain: Explain) -> None:
     server.teach("vorpaline -isa day")
-    with psycopg.connect(database) as connection:
-        connection.execute("UPDATE urd SET channel = 'user' FROM soas WHERE soas.id = urd.id AND token = 'vorpaline'")
+    of_it = "(SELECT edge_id FROM urd JOIN soas USING (id) WHERE token = 'vorpaline')"
+    with psycopg.connect(database) as connection:  # as if whoever asks had said it
+        connection.execute(f"UPDATE urd SET channel = 'user', agent = 'explain' WHERE edge_id IN {of_it}")
+        connection.execute(f"DELETE FROM support WHERE kind = 'edge' AND object_id IN {of_it}")
 
     said = explain(
         "-",

@@ -305,16 +305,22 @@ def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
 
 
 def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
-    server: Served, ollama: StandIn, kept: Any, command: Command
+    server: Served, ollama: StandIn, kept: Any, command: Command, database: str
 ) -> None:
     name = {"X-Festinger-Agent": "forgetful"}
     post(server, "chat", [("user", "The bandicoot release is planned for the ninth of May.")], name)
     kept("bandicoot release")
     turns = ask_until_given(server, "chat", "When is the bandicoot release planned?", name)
     said = [*turns, ("assistant", "In May."), ("user", "Thanks.")]
-    why = f"/why/{post(server, 'chat', said, name).headers['x-festinger-request']}"
+    request = post(server, "chat", said, name).headers["x-festinger-request"]
     assert "ninth of May" in received(ollama, "chat")
-    assert eventually(lambda: "ninth of May" in server.client.get(why).text, within_s=WITHIN_S)
+
+    def is_written() -> bool:  # the command reaches what is stored
+        with psycopg.connect(database) as opened:
+            found = opened.execute("SELECT block FROM recollection_event WHERE request = %s", [request]).fetchone()
+        return found is not None and "ninth of May" in found[0]
+
+    assert eventually(is_written, within_s=WITHIN_S)
 
     command("forget", "--words", "bandicoot release")
 
@@ -323,7 +329,7 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
         return "ninth of May" not in received(ollama, "chat")
 
     assert eventually(is_gone, within_s=WITHIN_S)
-    assert "ninth of May" not in server.client.get(why).text
+    assert "ninth of May" not in server.client.get(f"/why/{request}").text
 
 
 @pytest.mark.slow
