@@ -3,7 +3,6 @@ to runar``. A name that changes facts must be vouched for as a correction of all
 
 import logging
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 from django.db import transaction
@@ -167,7 +166,7 @@ def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
             known.delete()
         merging.make_alias(words[alias], words[concept], said)
     told = {"concept": words[concept].pk, "status": status}
-    transaction.on_commit(partial(logger.info, "alias.named", extra=told))
+    transaction.on_commit(lambda: logger.info("alias.named", extra=told))
     return NamedConcept(status, current.get(pk=words[alias].pk))
 
 
