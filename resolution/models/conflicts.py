@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from memory.english.phrases import format_fact
 from memory.graph.store import Attribution
-from memory.models import Edge, Soas, Source
+from memory.models import Soas, Source
 from memory.models.constraints import one_of
 from memory.models.graph import CHANNELS
 from memory.types import Slot, Triple, TripleIds
@@ -311,10 +311,6 @@ class Claim(models.Model):
         if self.existing_parent is None:
             return f"a fact about {self.blocking_concept or self.incoming_parent} [{self.dim}]"
         return format_fact(self.concept.shown, self.existing_parent.shown, self.dim.token, is_isa=self.existing_is_isa)
-
-    def is_against(self, edge: Edge) -> bool:
-        """True if this is the fact that it collided with."""
-        return edge.concept_id == self.blocking_concept_id or edge.parent_id == self.existing_parent_id
 
     @property
     def is_retraction(self) -> bool:
