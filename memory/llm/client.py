@@ -78,20 +78,6 @@ TRIAL_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 
-# What decides how Ollama loads a model (api.Runner in its source): another value than the client's would have it loaded
-# anew, twice. Its other options, such as stop words and a seed, would only spoil the answer.
-LOADING: Final = {
-    "num_ctx",
-    "num_batch",
-    "num_gpu",
-    "main_gpu",
-    "use_mmap",
-    "num_thread",
-    "numa",
-    "low_vram",
-    "use_mlock",
-}
-
 # Options that a model or its server was found to refuse, while this process runs: by provider, address and name.
 _REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
 
@@ -250,8 +236,8 @@ def access_to(model: LanguageModel) -> Access:
         # one.
         url = cast(str, import_string(settings.UPSTREAM_URL)())
     used = UpstreamModel.objects.filter(name=model.model_name).first() if is_upstream(model) else None
-    options = {name: value for name, value in used.options.items() if name in LOADING} if used is not None else {}
-    return Access(model.model_name, url.rstrip("/"), key, options, used.keep_alive if used is not None else None)
+    loaded = (used.options, used.keep_alive) if used is not None else ({}, None)
+    return Access(model.model_name, url.rstrip("/"), key, *loaded)
 
 
 class _Call:

@@ -3,12 +3,25 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 MAX_TOKENS = 8192  # per answer, including a model's thinking
 # Festinger's own questions must neither recall nor teach, in case the address leads to a Festinger.
 HEADERS = {"X-Festinger": "off"}
 
+# What decides how Ollama loads a model (api.Runner in its source): another value than the client's would have it loaded
+# anew, twice. Its other options, such as stop words and a seed, would only spoil the answer.
+LOADING: Final = {
+    "num_ctx",
+    "num_batch",
+    "num_gpu",
+    "main_gpu",
+    "use_mmap",
+    "num_thread",
+    "numa",
+    "low_vram",
+    "use_mlock",
+}
 
 Ending = Literal["whole", "cut", "refused"]
 

@@ -17,12 +17,14 @@ from psycopg.types.json import Jsonb
 
 from memory.db.connections import KeptConnection, open_connection
 from memory.llm.idle import BUSY
+from memory.llm.types import LOADING
 from memory.models import Heartbeat
 
 PULSE_S = 10.0
 SERVER_PULSE_S = 2.0  # less than half of what counts as silence (memory/llm/idle.py)
 USES_MAX = 100  # models that are noted between two signs
 NAME_MAX = 200  # characters of the column
+KEEP_ALIVE_MAX = 20  # characters: a number of seconds, or a duration such as 1h30m
 WRITE_S = 5.0
 SILENT_KEPT = timedelta(hours=1)
 
@@ -176,9 +178,11 @@ class ServerPulse:
     async def _write_uses(self) -> None:
         uses, self._uses = [*self._uses.values()], {}
         for use in uses:
-            options = Jsonb(use.options if isinstance(use.options, dict) else {})
-            keep_alive = Jsonb(use.keep_alive) if isinstance(use.keep_alive, str | int | float) else None
-            await self._execute(NOTE_USE, model=use.model, options=options, keep_alive=keep_alive)
+            named = use.options if isinstance(use.options, dict) else {}
+            options = {key: value for key, value in named.items() if key in LOADING and isinstance(value, int | float)}
+            stays = use.keep_alive[:KEEP_ALIVE_MAX] if isinstance(use.keep_alive, str) else use.keep_alive
+            keep_alive = Jsonb(stays) if isinstance(stays, str | int | float) else None
+            await self._execute(NOTE_USE, model=use.model, options=Jsonb(options), keep_alive=keep_alive)
 
     async def write_last(self) -> None:
         await self._execute(FORGET)

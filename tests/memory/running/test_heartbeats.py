@@ -144,7 +144,7 @@ def test_a_server_tells_at_once_that_a_prompt_began_and_how_the_model_was_loaded
                     pass
                 wanted = (True, False)
                 await until(look)
-                pulse.note_use(Use("qwen3:8b", {"num_ctx": 8192}, -1))
+                pulse.note_use(Use("qwen3:8b", {"num_ctx": 8192, "stop": ["}"], "seed": 7, "temperature": 1.3}, -1))
                 pulse.note_use(Use("odd", "no options", [1]))
             wanted = (False, True)
             await until(look)
