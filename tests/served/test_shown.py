@@ -34,7 +34,7 @@ WRITTEN = {"episode": 9, "recollection_event": 6, "heard_message": 0}
 WRITTEN_S = 3.0  # by when all that a request counts is written
 ACCOUNT = {"username": "olga", "password": "curiouser and curiouser"}
 # Who comes by, and the pulse of the processes, changes without anybody asking.
-MOVING = {"auth_user", "django_session", "server_heartbeat", "worker_heartbeat"}
+MOVING = {"auth_user", "django_session", "heartbeat", "upstream_model"}
 
 
 @pytest.fixture(scope="module")
