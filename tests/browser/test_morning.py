@@ -229,4 +229,4 @@ def test_the_stories_of_what_has_changed_are_read_at_once(whole: Festinger, olga
     olga.is_told("A worker reads the stories")
     whole.wait(lambda: whole.run(readings)[0][0] > before)
     olga.opens("index")
-    expect(olga.page.get_by_role("region", name="Stories of the projects")).to_contain_text("lines read")
+    expect(olga.page.get_by_role("region", name="Project histories")).to_contain_text("lines read")

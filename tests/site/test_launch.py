@@ -286,14 +286,14 @@ def test_killed_but_for_some_of_its_programs_it_starts_again_and_replaces_them(p
 @pytest.mark.slow
 def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(place, run):
     with postgres_cluster.connect(run.home, homes.DATABASE) as client:
-        client.execute("DELETE FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'")
+        client.execute("DELETE FROM django_celery_beat_periodictask WHERE name = 'Hourly metrics'")
     run.stop()
 
     again = place.start()
 
     with postgres_cluster.connect(again.home, homes.DATABASE) as client:
         assert client.execute("SELECT FROM heartbeat WHERE name = 'worker'").fetchone() is not None
-        added = "SELECT name FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'"
+        added = "SELECT name FROM django_celery_beat_periodictask WHERE name = 'Hourly metrics'"
         wait_until(lambda: client.execute(added).fetchone(), START_S)
 
 
