@@ -19,6 +19,7 @@ class Lock(IntEnum):
     MEMORY = 78  # by the hash of a place that one memory may have: two writers of it cannot both be the first
     PROJECTS = 79  # between counting the projects and adding one that a request names
     UPSTREAM_CALL = 80  # while a model of the upstream is asked
+    QUOTA = 81  # by whom it counts for, between reading what is used up and adding to it
     # A single number of 64 bits. Hosts that run different versions share it: it must not change.
     PREPARATION = 4_119_570_001
 

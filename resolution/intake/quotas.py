@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal, Protocol
+from zlib import crc32
 
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
+from memory.attribution.client_names import is_registered
 from memory.channels import Channel
 from memory.db.connections import columns, fetch_rows
+from memory.db.locks import Lock, lock_until_commit
 from memory.english.doubt import SpeechAct
 from memory.graph.store import Assertion, Attribution
 from memory.models import Config, Edge, Source
@@ -105,8 +108,7 @@ class Crowding:
 
 
 class Quotas:
-    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``. Transactions
-    that run at once may overrun a quota together."""
+    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``."""
 
     def __init__(self, standing: Mapping[Triple, Triple]) -> None:
         """``standing`` maps the statements' triples to the facts in their places."""
@@ -131,9 +133,12 @@ class Quotas:
         self._crowding = _find_crowding([one.triple for one in new])
 
     def read_used(self, said: Iterable[Attributed]) -> None:
-        """Read only what these speakers have used up in this hour."""
+        """Read only what these speakers have used up in this hour; until the commit nobody else does. Otherwise two
+        workers would each give a stranger what is left."""
+        agents = {one.agent for one in said}
+        lock_until_commit(Lock.QUOTA, {crc32(name.encode()) >> 1 if is_registered(name) else 0 for name in agents})
         others = [AgentHour.STRANGERS, AgentHour.LOCAL_GUTASK]
-        for group, *counts in fetch_rows(USED, [[one.agent for one in said], others, self._hour]):
+        for group, *counts in fetch_rows(USED, [[*agents], others, self._hour]):
             self._used[group] = Counter(dict(zip(COUNTS, counts, strict=True)))
 
     def find_excess(self, assertion: Assertion) -> OverLimit | None:
