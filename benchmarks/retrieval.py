@@ -92,8 +92,9 @@ def evaluate(talks: Sequence[Talk], ids: Sequence[Sequence[int]]) -> dict[str, d
             row["all"].append(not evidence.isdisjoint(found))
             if len(asked.evidence) > 1:
                 row["multi-hop"].append(not evidence.isdisjoint(found))
-            if values := [id for id in found if id in evidence | outdated] if asked.older else []:
-                row["newest"].append(values[0] in evidence)
+            if asked.older:
+                values = [id for id in found if id in evidence | outdated]
+                row["newest"].append(bool(values) and values[0] in evidence)
         for prompt, is_held_out in talk.beside:
             row = shares[f"{'held-out' if is_held_out else 'seen'} {talk.topics}"]
             row["beside"].append(bool(find_for_prompt(number, prompt)))
