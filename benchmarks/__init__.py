@@ -1,1 +1,1 @@
-"""What Festinger costs on this machine: ``python -m benchmarks``."""
+"""Measures the cost of Festinger on this machine: ``python -m benchmarks``."""

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class BenchmarkBroken(Exception):
-    """What was measured is not what should have been."""
+    """The measurement was not of the thing that was to be measured."""
 
 
 class Client(asyncio.Protocol, Generic[T]):

@@ -1,4 +1,4 @@
-"""What a benchmark brings home, and how it is shown."""
+"""The figures of a benchmark, and their display."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How long running streams pause while the process does something else."""
+"""Measures how long running streams pause while the process does something else."""
 
 import asyncio
 import gc

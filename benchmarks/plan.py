@@ -1,4 +1,4 @@
-"""How much of everything is measured."""
+"""The amount of everything that is measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

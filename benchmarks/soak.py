@@ -32,7 +32,7 @@ GROWTH_MAX_MB = 24.0  # of one kind, after its warm-up; ten thousand leaks of 3 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a server process holds."""
+    """The resources that a server process holds."""
 
     files: int
     threads: int

@@ -48,8 +48,8 @@ class Asked:
 
 @dataclass(slots=True)
 class Talk:
-    """What one speaker has said in many conversations, the oldest first, and the questions on it. ``topics``: what its
-    figures are called by; ``beside``: prompts to which nothing of it belongs, and whether they are held out."""
+    """The sentences of one speaker in many conversations, the oldest first, and the questions on them. ``topics``: the
+    names of its figures; ``beside``: prompts to which nothing of it belongs, and whether they are held out."""
 
     topics: str
     lines: list[Line] = field(default_factory=list)

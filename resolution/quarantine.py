@@ -82,8 +82,8 @@ class SuspectMemory:
 
 @dataclass(slots=True)
 class Suspects:
-    """What is there because of an agent. ``facts`` and ``memories`` with a voucher stay. ``retracted``: the rows of the
-    history, newest first, in which the agent retracted facts of others."""
+    """The rows that are there because of an agent. ``facts`` and ``memories`` with a voucher stay. ``retracted``: the
+    rows of the history, newest first, in which the agent retracted facts of others."""
 
     facts: Sequence[Suspect]
     claims: Sequence[Claim]

@@ -52,7 +52,7 @@ def usage(end: Json) -> Json:
 
 
 class Completion(Shape):
-    """What chat and text completions share: the envelope of an answer and of each part."""
+    """Shared by chat and text completions: the envelope of an answer and of each part."""
 
     stream_type = SSE_TYPE
     id: str

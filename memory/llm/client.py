@@ -84,7 +84,7 @@ _REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was read from the answer, the object itself by default."""
+    """A value read from the answer, by default the object itself."""
 
     data: Any
     usage: Usage

@@ -119,7 +119,7 @@ async def wait_for_worker(dsn: str) -> None:
 
 
 class Use(NamedTuple):
-    """How a client has a model of the upstream loaded: the fields of its prompt, unchecked, as Ollama has them."""
+    """The options with which a client has a model of the upstream loaded: fields of its prompt, unchecked."""
 
     model: str
     options: object

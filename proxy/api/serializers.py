@@ -40,7 +40,7 @@ class Fact(Output):
 
 
 class OutcomeOut(Output):
-    """What became of a statement."""
+    """The outcome of a statement."""
 
     status: str
     existing: Fact | None = None

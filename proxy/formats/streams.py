@@ -99,7 +99,7 @@ Frames = LineFrames | EventFrames
 
 
 class Delta(NamedTuple):
-    """What a piece of an answer adds to it."""
+    """The text and calls that a piece of an answer adds to it."""
 
     text: str = ""  # all that the model writes, thoughts and tool calls included
     content: str = ""  # what it says to the user

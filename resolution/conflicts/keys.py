@@ -29,7 +29,7 @@ _JOINTS: Final = re.compile(r"[_.'@+-]")
 
 
 class SlotValue(NamedTuple):
-    """What a row says of a slot: its value, normalised, and the stems and numbers of that."""
+    """The value that a row gives a slot, normalised, with its stems and numbers."""
 
     key: str
     value: str

@@ -1,4 +1,4 @@
-"""What commands that change something have in common: who runs them, and how they carry out a run."""
+"""Shared by commands that change something: who runs them, and how they carry out a run."""
 
 import getpass
 import sys

@@ -1,4 +1,4 @@
-"""What a language model is asked about a conflict: the prompt and the schema of the answer for each collision type."""
+"""Asks a language model about a conflict: the prompt, and the schema of the answer for each collision type."""
 
 import json
 import re
