@@ -41,7 +41,7 @@ def upgrade(week: Festinger) -> None:
     week.kill("worker")
     week.kill("proxy0")
     environment = {"DATABASE_URL": week.database, "FESTINGER_HOME": str(week.home)}
-    manage("migrate", "memory", "0008", **environment)
+    manage("migrate", "resolution", "0001_squashed_0015", **environment)
     manage("prepare", **environment)
     week.start_missing()
 
