@@ -64,6 +64,9 @@ INSTALLED_APPS = [
     "proxy",
 ]
 
+# Only Unfold's search would keep anything: for five minutes, also what was forgotten meanwhile.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
+
 # Names of our own, which never go to the upstream (proxy/upstream/headers.py), on the one path that needs them: cookies
 # are not bound to a port, and other programs of this machine would get them, too.
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"

@@ -63,8 +63,10 @@ UNFOLD = {
     "STYLES": [lambda _: "/static/festinger/festinger.css"],
     "DASHBOARD_CALLBACK": "proxy.admin.home.context",
     "LOGIN": {"form": "proxy.access.login.LoginForm"},
+    "COMMAND": {"search_callback": "festinger_site.admin.search.find"},  # Ctrl K
     "SIDEBAR": {
-        "show_search": False,
+        "show_search": True,
+        "command_search": True,
         "navigation": [
             {
                 "items": [

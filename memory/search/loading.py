@@ -71,6 +71,13 @@ _NEAR: Final = """ UNION ALL (
     WHERE v.embedder_id = {space} ORDER BY v.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
     LIMIT {most})
 """
+_ALIKE: Final = """
+    SELECT id FROM (
+        SELECT id, 1 - (vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) AS likeness
+        FROM {kind}_vector WHERE embedder_id = {space}
+        ORDER BY vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT %(most)s
+    ) near WHERE likeness >= %(least)s
+"""
 # Facts about a concept that the query names, and those that have it as their parent.
 _FACTS: Final = """
     SELECT edge_id, confidence, extract(epoch FROM said_at)::float8, agent, channel,
@@ -143,6 +150,15 @@ def read_older(
         arguments["vector"] = write_vector(vector)
     has_vectors = index.vectors.shape[1] > 0
     return [row for _, row in _read(cursor, "episode", _OLDER.format(near=near), arguments, has_vectors=has_vectors)]
+
+
+def read_alike(
+    cursor: psycopg.Cursor[Any], kind: Kind, space: Space, vector: Sequence[float], least: float, limit: int
+) -> list[int]:
+    """Return the keys of the texts whose cosine with the vector is the largest, and at least ``least``."""
+    arguments = {"vector": write_vector(vector), "least": least, "most": limit}
+    query = _ALIKE.format(kind=kind, space=space.id, dimensions=space.dimensions)
+    return [key for (key,) in cursor.execute(query.encode(), arguments)]
 
 
 def read_facts(cursor: psycopg.Cursor[Any], tokens: Collection[str]) -> Sequence[tuple[Any, ...]]:

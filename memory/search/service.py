@@ -18,7 +18,7 @@ from memory.search.encoder import adapter
 from memory.search.found import KINDS, Found, Types, cut_query
 from memory.search.index import Index, Query, Vector, lexeme_id
 from memory.search.lexemes import find_lexemes
-from memory.search.loading import TEXTS_MAX, Space, read_facts, read_index, read_older, read_spaces
+from memory.search.loading import NEWEST, TEXTS_MAX, Space, read_alike, read_facts, read_index, read_older, read_spaces
 from memory.search.ranking import Asked
 from memory.search.vectors import builtin, embedders
 from memory.types import Ended, TripleIds
@@ -34,6 +34,18 @@ def search(scope: Scope, query: str, *, types: Types = "both", limit: int = 5) -
         names = find_words(asked.text).tokens if "fact" in kinds else ()
         facts = [_tell(row, shares) for row in read_facts(cursor, names)]
     return ranking.choose_asked(index, asked, limit, kinds, facts)
+
+
+def find_alike(query: str, limit: int) -> dict[str, list[int]]:
+    """Return the keys of memories and episodes of all speakers that mean nearly the same as the query, the nearest
+    first: for operators. Nothing without vectors."""
+    text = cut_query(query)
+    with open_cursor() as cursor:
+        current = next((space for space in read_spaces(cursor) if space.is_current), None)
+        if current is None or not text.strip() or (vector := embed_query(current.name, text, EMBEDDING_S)) is None:
+            return {}
+        least = ranking.ASKED_FOR * ranking.least_likeness(current.noise, TEXTS_MAX)
+        return {kind: read_alike(cursor, kind, current, vector, least, limit) for kind in NEWEST}
 
 
 @contextmanager

@@ -1,0 +1,92 @@
+"""The search over everything, which Ctrl K opens."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from memory.memories.scope import Scope, Speaker
+from memory.models import Agent, Episode
+from memory.running import bootstrap
+from memory.search.vectors import queue, schema
+from tests.arrange import dispute, remember, stand
+from tests.memory.memories.said import said
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings_of_festinger(module_db: None) -> None:
+    bootstrap.load_config()
+
+
+def search(client: Client, term: str) -> list[tuple[str, str]]:
+    """The addresses and descriptions of the results."""
+    shown = client.get("/admin/search/", {"s": term, "extended": "1"})
+    return [(str(one.link), one.description) for one in shown.context_data["results"]] if shown.content else []
+
+
+@pytest.fixture
+def operator() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("hermione"))
+    return client
+
+
+def say(text: str) -> Episode:
+    return said(text, Scope(Speaker("dobby", "harry")))
+
+
+def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -> None:
+    stand("kvasir isa search-service type")
+    conflict = dispute("kvasir ispart tyr-1 runs-on", "kvasir ispart tyr-2 runs-on").conflict
+    memory = remember("Kvasir is restarted on Mondays.")
+    episode = say("Is kvasir slow today?")
+    agent = Agent.objects.create(name="kvasir-bot", token_hash="0" * 64)
+    found = dict(search(operator, "kvasir"))
+    assert found[f"/admin/resolution/conflict/{conflict.pk}/change/"] == "conflict"
+    assert found[f"/admin/memory/memory/{memory.pk}/change/"].startswith("memory")
+    assert found[f"/admin/memory/episode/{episode.pk}/change/"] == "episode · dobby harry"
+    assert found[f"/admin/memory/agent/{agent.pk}/change/"] == "agent"
+    assert {"concept", "fact · dobby"} <= set(found.values())
+
+
+@pytest.mark.parametrize(
+    ("term", "address"),
+    [
+        ("zero hit", "/admin/memory/config/zero_hit_max/change/"),
+        ("zero_hit_max", "/admin/memory/config/zero_hit_max/change/"),
+        ("live", "/admin/proxy/recollectionevent/live/"),
+        ("dimensions", "/admin/memory/dimension/"),
+    ],
+)
+def test_settings_and_pages_are_found_by_their_name_once(operator: Client, term: str, address: str) -> None:
+    assert [found for found, _ in search(operator, term)].count(address) == 1
+
+
+def test_accounts_find_what_they_may_see(operator: Client) -> None:
+    stand("kvasir isa search-service type")
+    say("Is kvasir slow today?")
+    viewer = User.objects.create_user("neville", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_edge"))
+    client = Client()
+    client.force_login(viewer)
+    assert {kind for _, kind in search(client, "kvasir")} == {"fact · dobby"}
+    assert search(client, "zero_hit_max") == []
+
+
+def test_what_is_gone_is_not_found_a_second_time(operator: Client) -> None:
+    episode = say("Is kvasir slow today?")
+    assert search(operator, "kvasir")
+    episode.delete()
+    assert search(operator, "kvasir") == []
+
+
+def test_messages_are_found_by_their_meaning(operator: Client) -> None:
+    assert schema.make_tables() == ""
+    wanted = say("My sister is a vegetarian and eats no meat.")
+    for other in ("The printer is out of paper.", "We moved billing to Postgres 17.", "My bike has a flat tyre."):
+        say(other)
+    queue.fill()
+    queue.embed_due()
+    found = [address for address, _ in search(operator, "who does not eat animals")]
+    assert found[:1] == [f"/admin/memory/episode/{wanted.pk}/change/"]
