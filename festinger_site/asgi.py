@@ -83,7 +83,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await answer_prompt(scope, receive, send)
-    elif is_own(path):
+    elif is_own(path) or opens_in_browser(scope):
         global own_in_flight
         own_in_flight += 1
         try:
@@ -96,6 +96,12 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
 
 def is_own(path: str) -> bool:
     return path in OWN or path.startswith(OWN_TREES)
+
+
+def opens_in_browser(scope: AsgiScope) -> bool:
+    """True if a person opens the root; clients who ask there whether Ollama is running get the upstream's answer."""
+    wanted = dict(scope["headers"]).get(b"accept", b"")
+    return scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and b"text/html" in wanted
 
 
 async def lifespan(scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -174,8 +180,8 @@ def required_scope(method: str, path: str) -> Permission | None:
 
 
 def is_page(path: str) -> bool:
-    """True if the path belongs to the admin, which has a login, and uploads of its own, or is a static file."""
-    return path == "/admin" or path.startswith(("/admin/", settings.STATIC_URL))
+    """True for the root, static files, and the admin, which has a login, and uploads of its own."""
+    return path in ("/", "/admin") or path.startswith(("/admin/", settings.STATIC_URL))
 
 
 guarded = Guard(

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import path
-from django.views.generic import RedirectView
+from django.views.generic import RedirectView, TemplateView
 
 from proxy.api.routes import api
 
@@ -12,6 +12,7 @@ handler500 = "festinger_site.serve.error_views.server_error"
 admin.autodiscover()
 
 urlpatterns = [
+    path("", TemplateView.as_view(template_name="welcome.html")),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("", api.urls),

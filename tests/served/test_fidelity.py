@@ -3,6 +3,7 @@
 import pytest
 
 from festinger_site.serve.http_protocol import TARGET_MAX_BYTES
+from tests.served.server import Served
 from tests.served.wire import (
     LAST_CHUNK,
     OK,
@@ -256,3 +257,11 @@ def test_what_is_no_answer_in_http_is_told_as_502(port: int, model: RawUpstream,
         told = ask(port, sent)
         assert told.status == 502
         assert b"cannot reach the model server" in told.body
+
+
+def test_the_root_is_the_upstreams_unless_a_person_opens_it_in_a_browser(server: Served) -> None:
+    assert server.client.get("/").text == "Ollama is running"
+    page = server.client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert f"{server.url}/v1" in page.text
+    assert 'href="/admin/"' in page.text
