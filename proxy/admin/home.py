@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -18,7 +18,7 @@ from memory import llm
 from memory.admin.base import Page, ReadOnly
 from memory.admin.settings import ChangedMeanwhile, change, read_chosen_models
 from memory.llm.upstream_models import list_models, plan_use
-from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
+from memory.models import Config, Edge, Evidence, InstalledVersion, Memory, MutePattern, Soas
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
@@ -30,7 +30,7 @@ from proxy.config.file import read_rules
 from proxy.config.schema import list_ignored
 from proxy.health.checks import NOTE, OK, find_worst, run_checks, summarise
 from proxy.health.facts import collect_in_thread, collect_outside
-from proxy.models import HourlyFigures, LoopEvent
+from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from proxy.telemetry.charts import draw
 from resolution.admin.runs import describe_last_runs
 from resolution.models import Conflict, Run
@@ -39,7 +39,7 @@ from resolution.pages.queue_summary import measure_tiers, waiting
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # loops that are counted
 DAY = timedelta(days=1)
-UPGRADE_SHOWN = timedelta(days=14)
+VERSION_SHOWN = timedelta(days=14)  # an upgrade, or the first steps with a new installation
 CHANGELOG = settings.ROOT / "CHANGELOG.md"
 SEES_HEALTH = "memory.view_heartbeat"
 CHOOSES_MODELS = "memory.change_config"
@@ -68,7 +68,11 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "may_mute": may("memory.change_soas"),
         "lacks_model": may(CHOOSES_MODELS) and not any(getattr(tuning, use) for use in llm.USES),
     }
-    parts: dict[str, Any] = {"upgrade": describe_upgrade()} if rights["sees_health"] else {}
+    parts: dict[str, Any] = {}
+    if rights["sees_health"]:
+        newest = InstalledVersion.objects.filter(at__gte=timezone.now() - VERSION_SHOWN).order_by("-at").first()
+        if newest is not None:
+            parts |= {"upgrade": describe_upgrade(newest)} if newest.before else {"first_steps": list_first_steps()}
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
@@ -100,16 +104,22 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
-def describe_upgrade() -> dict[str, Any] | None:
-    """Return the recently installed version, what it asks of operators, and their settings that are gone; None if there
-    is none."""
-    since = timezone.now() - UPGRADE_SHOWN
-    upgrade = InstalledVersion.objects.filter(at__gte=since).exclude(before="").order_by("-at").first()
-    if upgrade is None:
-        return None
+def describe_upgrade(upgrade: InstalledVersion) -> dict[str, Any]:
+    """Return the version, what it asks of operators, and their settings that are gone."""
     changelog = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.exists() else ""
     ignored = [*registry.list_ignored(dict(Config.objects.values_list("key", "value"))), *list_ignored(read_rules())]
     return {"version": upgrade, "actions": find_actions(changelog, upgrade.version), "ignored": ignored}
+
+
+def list_first_steps() -> dict[str, bool]:
+    """Return what a new installation is to be tried with, and whether it was; nothing once all of it was."""
+    prompts = RecollectionEvent.objects
+    steps = {
+        "has_prompt": prompts.exists(),
+        "has_learned": Edge.objects.exclude(concept=F("parent")).exists() or Memory.objects.exists(),
+        "has_recalled": prompts.exclude(block="").exists(),
+    }
+    return {} if all(steps.values()) else steps
 
 
 def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:

@@ -27,9 +27,9 @@ from memory.models import (
     Source,
 )
 from memory.running import bootstrap
-from proxy.models import LoopEvent
+from proxy.models import LoopEvent, RecollectionEvent
 from resolution.models import Conflict, Decision, Run
-from tests.arrange import teach_both
+from tests.arrange import say, teach_both
 from tests.memory.memories.said import said
 from tests.standin import StandIn
 from tests.worlds import Login
@@ -438,3 +438,19 @@ def test_a_new_installation_is_no_upgrade(operator: Client) -> None:
     InstalledVersion.objects.create(version="0.2.0", before="", at=timezone.now())
 
     assert "Upgraded to" not in operator.get(HOME).content.decode()
+
+
+def test_a_new_installation_has_first_steps_that_tick_themselves_and_go(operator: Client) -> None:
+    InstalledVersion.objects.all().delete()
+    InstalledVersion.objects.create(version="0.3.0", before="")
+    page = operator.get(HOME)
+    assert page.context["first_steps"] == {"has_prompt": False, "has_learned": False, "has_recalled": False}
+    assert "http://testserver/v1" in page.content.decode()
+
+    say("kvasir isa search-service type")
+    RecollectionEvent.objects.create(request="0" * 16, enrich_ms=1)
+    page = operator.get(HOME)
+    assert page.context["first_steps"] == {"has_prompt": True, "has_learned": True, "has_recalled": False}
+
+    RecollectionEvent.objects.create(request="1" * 16, enrich_ms=1, block="kvasir is a search service.")
+    assert "First steps" not in operator.get(HOME).content.decode()
