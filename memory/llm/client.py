@@ -66,7 +66,7 @@ USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
     "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
-    "detective_model_id": ModelUse("stories", "reads project histories", "only rules look for what they leave open"),
+    "detective_model_id": ModelUse("narrative detective", "reads project histories", "only rules look for what they leave open"),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -217,9 +217,14 @@ def is_upstream(model: LanguageModel) -> bool:
     return model.provider == LanguageModel.Provider.OLLAMA and not model.base_url
 
 
-def only_proposes(model: LanguageModel, tuning: Tuning | None = None) -> bool:
+def find_upstream() -> str:
+    """Return the present address of the Ollama behind Festinger."""
+    return cast(str, import_string(settings.UPSTREAM_URL)())  # by its name: config.yaml belongs to an app above this
+
+
+def only_proposes(model: LanguageModel) -> bool:
     """True if what the model concludes waits for a person: it is one of the upstream, and often small."""
-    return is_upstream(model) and (tuning or Config.tuning()).resolution_mode == "propose"
+    return is_upstream(model) and Config.tuning().resolution_mode == "propose"
 
 
 def access_to(model: LanguageModel) -> Access:
@@ -232,9 +237,7 @@ def access_to(model: LanguageModel) -> Access:
         raise Misconfigured(f"{model}: {mistake}") from None
     url = model.base_url or OWN_ADDRESSES.get(model.provider)
     if not url:
-        # The Ollama behind Festinger, at its present address. By its name: config.yaml belongs to an app above this
-        # one.
-        url = cast(str, import_string(settings.UPSTREAM_URL)())
+        url = find_upstream()
     used = UpstreamModel.objects.filter(name=model.model_name).first() if is_upstream(model) else None
     loaded = (used.options, used.keep_alive) if used is not None else ({}, None)
     return Access(model.model_name, url.rstrip("/"), key, *loaded)
