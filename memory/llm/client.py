@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -66,7 +67,9 @@ USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
     "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
-    "detective_model_id": ModelUse("narrative detective", "reads project histories", "only rules look for what they leave open"),
+    "detective_model_id": ModelUse(
+        "the narrative detective", "reads project histories", "only rules look for what they leave open"
+    ),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -209,6 +212,19 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
         find_chosen(setting, tuning)
     except NoModel as error:
         return f"{USES[setting].lack} {error}"
+    return ""
+
+
+def tell_in_use(setting: Use) -> str:
+    """Return that clients use the model chosen for this, and what a run means for them; "" if it would slow nobody."""
+    tuning = Config.tuning()
+    with suppress(NoModel):
+        model = find_chosen(setting, tuning)
+        try:
+            if is_upstream(model):
+                idle.require_idle(tuning.idle_s)
+        except Busy:
+            return f"{model} is in use; a run now slows the answers of clients."
     return ""
 
 
