@@ -1,5 +1,5 @@
-"""``make bench-model``: what a model of 135 million parameters answers to 200 pieces of labelled evidence, how much of it
-is right, and what is in force without a person, which must be nothing.
+"""``make bench-model``: what a model of 135 million parameters answers to 200 pieces of labelled evidence, how much of
+it is right, and what is in force without a person, which must be nothing.
 
 The model is behind the stand-in for Ollama, ``format`` as a grammar, and FESTINGER_MODEL chooses it for everything. The
 evidence is ``small_model.txt``, and the stories of memories alone in ``stories_kept_out.txt`` and ``stories.txt``.
@@ -94,7 +94,7 @@ def read_evidence(kind: str, words: Sequence[str], limit: int) -> Told:
         (label, f"{word}{at}", said.replace("{n}", f"{word}{at}").replace("{s}", f"the {word}").split(" | "))
         for word in words
         for at, (label, _, said) in enumerate(lines)
-    ][: limit // int(__import__("os").environ.get("SMALL", "1"))]
+    ][:limit]
 
 
 def read_memory_stories() -> list[Story]:
