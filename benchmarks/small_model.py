@@ -195,8 +195,8 @@ def decide() -> Use:
             labels[outcome.claim.pk] = label
 
     def judge() -> list[bool]:
-        proposed = Claim.objects.filter(status=Claim.Status.PROPOSED)
-        return [claim.proposal["decision"] == labels[claim.pk] for claim in proposed]
+        proposed = Claim.objects.filter(status=Claim.Status.PROPOSED).values_list("pk", "proposal__decision")
+        return [decision == labels[key] for key, decision in proposed]
 
     return len(labels), lambda: run(Run.Trigger.SCHEDULE), judge
 
@@ -219,7 +219,7 @@ def compare() -> Use:
 
     def judge() -> list[bool]:
         kept = MemoryHistory.objects.filter(action=MemoryHistory.Action.KEEP, after__has_key="proposal")
-        merges = {min(row.memory_id, row.after["beside"]) for row in kept}
+        merges = {min(pair) for pair in kept.values_list("memory", "after__beside")}
         disputed = ConflictMember.objects.filter(conflict__tier=Conflict.Tier.MODEL, kind="memory")
         clashes = {min(ids) for _, ids in group_ids(disputed.values_list("conflict", "object_id"))}
         right = [labels[key] == "MERGE" for key in merges if key in labels]
