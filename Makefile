@@ -9,7 +9,7 @@ ROUNDS ?= 200
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-slow test-all conformance check lock audit sbom walks bench bench-check ablation bench-peers \
-	soak faults demo screenshots clean secrets encoder
+	soak faults demo screenshots clean secrets encoder bench-model
 
 # For every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
 LOCK = $(VENV)/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -32,6 +32,7 @@ help:
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
 	@echo "make bench-peers   beside engram-proxy: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
+	@echo "make bench-model   what a very small model answers to 200 pieces of labelled evidence: nothing may be in force by it"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make encoder   the weights of the built-in embedder, where they could not be installed"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
@@ -66,6 +67,9 @@ bench-check: $(VENV)/installed-dev
 
 bench-peers: $(PEERS)/installed
 	@exec $(VENV)/bin/python -m benchmarks --peers $(ARGS)
+
+bench-model: $(PEERS)/installed
+	@exec $(VENV)/bin/python -m benchmarks.small_model $(ARGS)
 
 walks: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.walks

@@ -38,6 +38,8 @@ STALE = "Somebody else has changed this in the meantime: it is {} now. Enter you
 # By setting: what runs after its change in the same transaction. Apps that this one does not know add theirs when
 # ready.
 followers: dict[str, Callable[[], object]] = {}
+# By setting: what is said beside its value. Apps that this one does not know add theirs when ready.
+notes: dict[str, Callable[[], str]] = {}
 
 
 @dataclass(eq=False)
@@ -172,7 +174,7 @@ def describe_value(key: str, value: str) -> str:
     if registry.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
-    return ""
+    return notes[key]() if key in notes else ""
 
 
 @admin.register(Config)

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -66,7 +67,9 @@ USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
     "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
-    "detective_model_id": ModelUse("stories", "reads project histories", "only rules look for what they leave open"),
+    "detective_model_id": ModelUse(
+        "the narrative detective", "reads project histories", "only rules look for what they leave open"
+    ),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -212,14 +215,32 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
     return ""
 
 
+def tell_in_use(setting: Use) -> str:
+    """Return that clients use the model chosen for this, and what a run means for them; "" if it would slow nobody."""
+    tuning = Config.tuning()
+    with suppress(NoModel):
+        model = find_chosen(setting, tuning)
+        try:
+            if is_upstream(model):
+                idle.require_idle(tuning.idle_s)
+        except Busy:
+            return f"{model} is in use; a run now slows the answers of clients."
+    return ""
+
+
 def is_upstream(model: LanguageModel) -> bool:
     """True if it is a model of the Ollama behind Festinger, which clients use."""
     return model.provider == LanguageModel.Provider.OLLAMA and not model.base_url
 
 
-def only_proposes(model: LanguageModel, tuning: Tuning | None = None) -> bool:
+def find_upstream() -> str:
+    """Return the present address of the Ollama behind Festinger."""
+    return cast(str, import_string(settings.UPSTREAM_URL)())  # by its name: config.yaml belongs to an app above this
+
+
+def only_proposes(model: LanguageModel) -> bool:
     """True if what the model concludes waits for a person: it is one of the upstream, and often small."""
-    return is_upstream(model) and (tuning or Config.tuning()).resolution_mode == "propose"
+    return is_upstream(model) and Config.tuning().resolution_mode == "propose"
 
 
 def access_to(model: LanguageModel) -> Access:
@@ -232,9 +253,7 @@ def access_to(model: LanguageModel) -> Access:
         raise Misconfigured(f"{model}: {mistake}") from None
     url = model.base_url or OWN_ADDRESSES.get(model.provider)
     if not url:
-        # The Ollama behind Festinger, at its present address. By its name: config.yaml belongs to an app above this
-        # one.
-        url = cast(str, import_string(settings.UPSTREAM_URL)())
+        url = find_upstream()
     used = UpstreamModel.objects.filter(name=model.model_name).first() if is_upstream(model) else None
     loaded = (used.options, used.keep_alive) if used is not None else ({}, None)
     return Access(model.model_name, url.rstrip("/"), key, *loaded)

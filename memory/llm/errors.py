@@ -26,11 +26,7 @@ class NoBudget(LlmError):
 
 
 class Busy(LlmError):
-    """``was_abandoned``: the call had begun."""
-
-    def __init__(self, message: str, *, was_abandoned: bool = False) -> None:
-        super().__init__(message)
-        self.was_abandoned = was_abandoned
+    pass
 
 
 class Misconfigured(LlmError):

@@ -50,7 +50,7 @@ async def call(coroutine: Coroutine[Any, Any, Result], idle_s: float) -> Result:
                 await asyncio.wait({asked, told}, return_when=asyncio.FIRST_COMPLETED)
                 if asked.done():
                     return asked.result()
-                raise Busy(CAME, was_abandoned=True)
+                raise Busy(CAME)
             finally:
                 asked.cancel()
                 told.cancel()

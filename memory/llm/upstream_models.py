@@ -1,13 +1,11 @@
 """The models of the upstream, one of which an operator can have used for everything in one step."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
-from django.utils.module_loading import import_string
 
-from memory.llm.client import USES
+from memory.llm.client import USES, find_upstream
 from memory.llm.errors import Unavailable
 from memory.llm.types import HEADERS
 from memory.models import Config, LanguageModel, UpstreamModel
@@ -22,7 +20,7 @@ def list_models() -> list[str]:
     LIST_S. Raises Unavailable."""
     import httpx  # a tenth of a second, for which a start must not wait
 
-    url = cast(str, import_string(settings.UPSTREAM_URL)()).rstrip("/")
+    url = find_upstream().rstrip("/")
     try:
         answer = httpx.get(f"{url}/api/tags", headers=HEADERS, timeout=LIST_S, trust_env=False)
         models = [model for model in answer.raise_for_status().json()["models"] if not _only_embeds(model)]

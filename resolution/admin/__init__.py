@@ -16,6 +16,7 @@ from resolution.admin import (
     transfer,
 )
 from resolution.nightly import schedule
+from resolution.pages.queue_summary import describe_models
 
 __all__ = [
     "candidates",
@@ -34,3 +35,4 @@ __all__ = [
 
 # Beat's row follows the setting at once. Changes made outside the admin are noticed within a minute.
 settings.followers[schedule.SETTING] = schedule.sync_beat_schedule
+settings.notes["resolution_mode"] = describe_models

@@ -34,7 +34,7 @@ from memory.english.phrases import format_count
 from memory.models import Soas
 from memory.types import whole_number
 from resolution.actors import Actor
-from resolution.admin.pages import actor_of, changes, with_button
+from resolution.admin.pages import actor_of, asks_first, changes, with_button
 from resolution.admin.runs import describe_last_runs
 from resolution.conflicts import claims, undo
 from resolution.conflicts.decide import resolve
@@ -277,6 +277,8 @@ class ConflictAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def run_now(self, request: HttpRequest) -> HttpResponse:
+        if asks_first(request, "resolve_model_id"):
+            return redirect(next_page(request) or LIST)
         try:
             run = request_run(Run.Trigger.ADMIN, request.user.get_username())
         except AlreadyRunning as error:

@@ -19,7 +19,9 @@ from unfold.dataclasses import ActionDialog
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from memory import llm
 from memory.admin.base import LINK, Page, link
+from memory.llm.client import Use
 from memory.models import Source
 from memory.types import whole_number
 from resolution.actors import Actor
@@ -96,6 +98,15 @@ def with_button(
         css,
         button,
     )
+
+
+def asks_first(request: HttpRequest, setting: Use) -> bool:
+    """True if clients use the model that is chosen for this: then a message asks whether to start the run."""
+    told = "" if "all_the_same" in request.POST else llm.tell_in_use(setting)
+    if told:
+        fields = {"all_the_same": "true", "next": request.POST.get("next", "")}
+        messages.warning(request, with_button(request, told, "Run it all the same", request.path, **fields))
+    return bool(told)
 
 
 def render_origin(origin: Origin) -> SafeString | str:

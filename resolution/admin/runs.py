@@ -17,7 +17,7 @@ from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_pag
 from memory.english.phrases import format_count, format_duration
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
-from resolution.admin.pages import actor_of, changes
+from resolution.admin.pages import actor_of, asks_first, changes
 from resolution.admin.quarantine import quarantine_page
 from resolution.conflicts import undo
 from resolution.conflicts.queue import OPEN
@@ -127,6 +127,8 @@ class RunAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def read_stories(self, request: HttpRequest) -> HttpResponse:
+        if asks_first(request, "detective_model_id"):
+            return redirect(next_page(request) or "admin:resolution_run_changelist")
         with suppress(AlreadyRunning):
             request_run(Run.Trigger.DETECT, request.user.get_username())
         told = "A worker reads the stories in which something has changed in a day."

@@ -12,6 +12,7 @@ from typing import Final
 from django.utils import timezone
 
 from memory import llm
+from memory.llm.client import Use
 from memory.memories import comparing
 from memory.memories.consolidation import NEAR
 from memory.models import LanguageModel, LlmCall, Project
@@ -29,7 +30,7 @@ DELAY: Final = timedelta(minutes=10)  # after the last change
 NIGHT: Final = timedelta(days=1)
 DELAYS_MAX: Final = 6  # after so many delays it reads even while somebody is still writing
 QUESTIONS_MAX: Final = 20  # per story and run: a model that sees confusion everywhere must not flood the conflicts desk
-SETTING: Final = "detective_model_id"
+SETTING: Final[Use] = "detective_model_id"
 SHARED: Final = "what belongs to no project"
 
 

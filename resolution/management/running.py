@@ -2,10 +2,13 @@
 
 import getpass
 import sys
+from argparse import ArgumentParser
 from typing import Final
 
 from django.core.management.base import CommandError
 
+from memory import llm
+from memory.llm.client import Use
 from resolution.models import Run
 from resolution.nightly.runs import AlreadyRunning, Job, run_now
 
@@ -17,6 +20,22 @@ def user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
         return ""
+
+
+def add_yes(parser: ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask, though clients use the model")
+
+
+def ask_first(setting: Use, *, yes: bool) -> None:
+    """Ask whoever runs the command whether to call the model that is chosen for this, if clients use it now. Raises
+    CommandError unless they say yes."""
+    told = "" if yes else llm.tell_in_use(setting)
+    try:
+        is_refused = told and input(f"{told} Go on? [y/N] ").strip().lower() not in ("y", "yes")
+    except EOFError:
+        is_refused = True
+    if is_refused:
+        raise CommandError(f"Nothing was done. {told} With --yes it does.")
 
 
 def run_here(trigger: Run.Trigger, job: Job, *, limit: int | None = None) -> Run:

@@ -82,6 +82,7 @@ class ConsolidationRun:
     def __init__(self, run: Run, model: LanguageModel | None = None) -> None:
         self.run = run
         self.model = model
+        self.proposes = model is not None and llm.only_proposes(model)
         self.notes: list[str] = []
         self.doubts = Doubts()
         self.counts: Counter[str] = Counter()
@@ -251,8 +252,7 @@ class ConsolidationRun:
         winner, *others = order or memories
         same = [each for each in others if frozenset((winner.pk, each.pk)) in judged] if order else []
         by = self.by_model(PairVerdict.MERGE)
-        proposes = self.model is not None and llm.only_proposes(self.model)
-        if losers := [each for each in same if rules.fades(each.channel) and not proposes]:
+        if losers := [each for each in same if rules.fades(each.channel) and not self.proposes]:
             self.unite(winner, losers, by)
             self.counts["merged_by_model"] += len(losers)
         for each in same:

@@ -100,6 +100,7 @@ class Extraction:
     def __init__(self, run: Run, model: LanguageModel) -> None:
         self.run = run
         self.model = model
+        self.proposes = llm.only_proposes(model)
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
 
@@ -185,7 +186,7 @@ class Extraction:
                 run=self.run.pk,
             )
             status = judge(draft, by, vector)
-            if status == Status.ACTIVE and llm.only_proposes(self.model):
+            if status == Status.ACTIVE and self.proposes:
                 status = Status.CANDIDATE
             if status is not None:
                 actor = Actor(ACTOR, Source.FESTINGER, self.run)

@@ -1,9 +1,14 @@
-"""Counts what waits for a decision, and measures the precision of the tiers that find conflicts."""
+"""Counts what waits for a decision, and measures the precision of the tiers that find conflicts and of the models."""
 
+import json
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from memory.channels import Channel
 from memory.db.connections import fetch_rows
+from memory.english.phrases import format_count
+from memory.llm import USES
+from memory.models import Config, LanguageModel
 from memory.templatetags.times import ago
 from resolution.models import Conflict
 from resolution.pages.conflicts import ConflictPage, read_conflicts
@@ -102,3 +107,30 @@ def measure_tiers() -> list[TierPrecision]:
     rows = fetch_rows(VERDICTS, [TierPrecision.VERDICTS_MAX])
     counted = {tier: (answered, dismissed) for tier, answered, dismissed in rows}
     return [TierPrecision(str(tier.label), *counted[tier.value]) for tier in Conflict.Tier if tier.value in counted]
+
+
+# --- precision of the models ---
+
+# What people made of a model's proposals for conflicts, and of the facts by which it explains concepts.
+DECIDED: Final = """
+    SELECT count(*), count(*) FILTER (WHERE is_accepted) FROM (
+        SELECT decision.kind = claim.proposal ->> 'decision' AS is_accepted
+        FROM decision JOIN resolution_queue AS claim ON claim.id = decision.claim_id
+        WHERE claim.proposal ->> 'model' = %(name)s AND decision.source = 'operator' AND decision.kind <> 'undo'
+          AND NOT EXISTS (SELECT FROM decision AS undo WHERE undo.undoes_id = decision.id)
+        UNION ALL SELECT state = 'promoted' FROM edge_candidate
+        WHERE state IN ('promoted', 'dismissed') AND voices @> %(voices)s::jsonb
+    ) AS answer
+"""
+
+
+def describe_models() -> str:
+    """Return, for each chosen model, how many of its answers people accepted; "" if they have decided none."""
+    tuning, told = Config.tuning(), []
+    for model in LanguageModel.objects.filter(pk__in=[getattr(tuning, key) for key in USES]).order_by("pk"):
+        voices = json.dumps([[str(model), Channel.EXPLAINED]])
+        [(count, accepted)] = fetch_rows(DECIDED, {"name": model.model_name, "voices": voices})
+        if count:
+            answers = format_count(count, "answer")
+            told.append(f"Of {answers} of {model} that people decided, {accepted / count:.0%} were accepted.")
+    return " ".join(told)

@@ -2,10 +2,13 @@
 
 import io
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from memory.models import Heartbeat
 from resolution.models import Claim, Run
 from tests.llm_server import Fails, LlmServer, Says
 from tests.resolution.disputes import DECOMPOSE, DISMISS, NONSENSE, choose, edges, kinds, places
@@ -52,6 +55,24 @@ def test_without_a_model_it_says_what_to_do() -> None:
     assert status == 0
     assert told.startswith("Skipped, no model: ")
     assert "resolve_model_id" in told
+
+
+def test_while_clients_use_the_model_it_asks_first(
+    llm: LlmServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FESTINGER_UPSTREAM = llm.url
+    places()
+    choose(llm, base_url="", key="")
+    Heartbeat.objects.create(name=Heartbeat.SERVER, host="", pid=1, at=timezone.now(), busy_since=timezone.now())
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+
+    for _ in ("no", "nobody to ask"):
+        with pytest.raises(CommandError, match="is in use; a run now slows the answers of clients"):
+            resolve()
+    assert not llm.asked
+    llm.answers(DISMISS)
+    assert resolve("--yes")[0] == 0
+    assert Run.objects.get().counts == {"dismiss": 1}
 
 
 def test_a_failed_run_ends_with_1(llm: LlmServer) -> None:

@@ -8,9 +8,10 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.models import Config, LanguageModel, Source
+from memory.models import Config, Heartbeat, LanguageModel, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.conflicts import undo
@@ -70,6 +71,18 @@ def test_without_a_model_the_list_and_the_button_say_so(operator: Client) -> Non
     notice = "No language model decides conflicts: they wait for an operator. No model is chosen"
     assert notice in shown
     assert f"Run {Run.objects.get().pk} queued, and will be skipped. {notice}" in pressed
+
+
+def test_while_clients_use_the_model_the_button_asks_once(operator: Client) -> None:
+    choose_a_model()
+    Heartbeat.objects.create(name=Heartbeat.SERVER, host="", pid=1, at=timezone.now(), busy_since=timezone.now())
+
+    asked = press(operator)
+
+    assert "judge is in use; a run now slows the answers of clients. Run it all the same" in asked
+    assert not Run.objects.exists()
+    operator.post(RUN_NOW, {"all_the_same": "true"})
+    assert Run.objects.get().status == "requested"
 
 
 def test_with_a_model_nothing_is_missing(operator: Client) -> None:

@@ -19,8 +19,11 @@ from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, Llm
 from memory.running import bootstrap
 from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted, find_range
+from resolution.conflicts import undo
+from resolution.models import Candidate, Claim
 from resolution.nightly import schedule as resolver_schedule
-from tests.arrange import teach
+from resolution.nightly.resolver import approve
+from tests.arrange import OPERATOR, dispute, teach, update
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -128,6 +131,25 @@ def test_a_schedule_is_told_in_words_and_with_its_next_time(operator: Client):
     due = timezone.localtime(cron.first_after("0 2 * * *", timezone.now()))
 
     assert f"At 02:00 AM UTC. Next: {due:%A, %d %B, %H:%M}" in page(operator, CONFIG)
+
+
+def test_beside_the_switch_stands_how_many_of_a_models_answers_people_accepted(operator: Client):
+    model = LanguageModel.objects.create(provider="ollama", model_name="judge")
+    Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
+    assert "that people decided" not in page(operator, CONFIG)
+
+    claims = [dispute(f"{name} ispart tyr runs-on", f"{name} ispart loki runs-on") for name in ("aa", "bb", "cc", "dd")]
+    Claim.objects.update(status="proposed", proposal={"decision": "dismiss", "reason": "so", "model": "judge"})
+    approve(claims[0].pk, OPERATOR)
+    update(claims[1].pk, OPERATOR, "the other way")
+    undo.undo(approve(claims[2].pk, OPERATOR).pk, OPERATOR, "too soon")
+    for state in ("promoted", "dismissed", "open"):
+        Candidate.objects.create(
+            concept=f"ee-{state}", parent="repo", dimension="type", is_isa=True, channel="explained", confidence=0.5,
+            voices=[[str(model), "explained"]], state=state,
+        )  # fmt: skip
+
+    assert f"Of 4 answers of {model} that people decided, 50% were accepted." in page(operator, CONFIG)
 
 
 def test_one_bad_value_stores_nothing_and_loses_nothing(operator: Client):

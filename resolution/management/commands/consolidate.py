@@ -11,7 +11,7 @@ from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.conflicts.undo import undo_run
-from resolution.management.running import run_here, user
+from resolution.management.running import add_yes, ask_first, run_here, user
 from resolution.models import Run
 from resolution.nightly.consolidation import consolidate_memories, explain_missing_vectors, preview
 from resolution.pages.words import describe_counts
@@ -23,13 +23,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="show what would be done; nothing changes")
         parser.add_argument("--undo", type=int, metavar="RUN", help="take back all that this run has done")
+        add_yes(parser)
 
-    def handle(self, *, dry_run: bool, undo: int | None, **_: Any) -> None:
+    def handle(self, *, dry_run: bool, undo: int | None, yes: bool, **_: Any) -> None:
         if undo is not None:
             self.take_back(undo)
         elif dry_run:
             self.preview()
         else:
+            ask_first("consolidate_model_id", yes=yes)
             self.run_now()
 
     def run_now(self) -> None:

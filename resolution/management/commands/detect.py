@@ -10,7 +10,7 @@ from memory.english.phrases import format_count
 from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run
-from resolution.management.running import run_here
+from resolution.management.running import add_yes, ask_first, run_here
 from resolution.models import Conflict, Run
 from resolution.pages.words import describe_counts
 
@@ -23,9 +23,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would be asked; a language model's calls still count"
         )
+        add_yes(parser)
 
-    def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
+    def handle(self, *, project: str | None, dry_run: bool, yes: bool, **_: Any) -> None:
         chosen = find_project(project) if project else None
+        ask_first(run.SETTING, yes=yes)
         if dry_run:
             self.preview(chosen)
         else:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.english.phrases import format_count
 from memory.llm import LlmError, NoModel
 from resolution.conflicts.verdict import Verdict
-from resolution.management.running import run_here
+from resolution.management.running import add_yes, ask_first, run_here
 from resolution.models import Claim, Run
 from resolution.nightly.resolver import preview, resolve
 from resolution.pages.words import describe_counts
@@ -24,8 +24,10 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="ask the model and show what it would decide; nothing changes"
         )
         parser.add_argument("--limit", type=at_least_one, metavar="N", help="go over N conflicts at most")
+        add_yes(parser)
 
-    def handle(self, *, dry_run: bool, limit: int | None, **_: Any) -> None:
+    def handle(self, *, dry_run: bool, limit: int | None, yes: bool, **_: Any) -> None:
+        ask_first("resolve_model_id", yes=yes)
         if dry_run:
             self.preview(limit)
         else:
