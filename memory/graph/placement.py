@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from django.db.models import Expression
+from django.db.models import Subquery
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -100,7 +100,7 @@ class SlotSet:
         self._changes = Changes()
 
     def add(self, triples: Iterable[Triple]) -> None:
-        """Add the new words and dimensions of the triples that will be placed."""
+        """Add the new words and dimensions of the triples that will be placed. Raises GraphChanged."""
         triples = list(triples)
         words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
         ids, added = store.add_words(words, self._known)
@@ -108,8 +108,8 @@ class SlotSet:
         self.ids = {one: TripleIds(ids[one.concept], ids[one.dimension], ids[one.parent]) for one in triples}
         # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
-        if not self._is_import and not is_isa.keys() <= added | {*self._known.values()}:
-            raise GraphChanged("somebody else has just added a dimension")
+        if not {*ids.values()} <= added | {*self._known.values()}:
+            raise GraphChanged("somebody else has just added a word")  # of which nothing was read
         for dim_id in sorted(is_isa.keys() - self.dimensions.keys()):
             self.dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
         self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
@@ -146,7 +146,7 @@ class SlotSet:
 
     # --- reading ---
 
-    def read(self, elsewhere: Iterable[int] = (), **more: Expression) -> None:
+    def read(self, elsewhere: Iterable[int] = (), **more: Subquery) -> None:
         """Read and lock the slots, and everything above their concepts and parents, with which a cycle could be closed.
         ``elsewhere``: dimensions to which facts were moved, besides those that were split; ``more``: further columns of
         the edges."""

@@ -255,7 +255,7 @@ class Edge(models.Model):
     last_confirmed = models.DateTimeField(db_default=Now())
 
     # The id of the oldest open conflict that it is a member of, for those who have asked.
-    open_conflict: int | None = None
+    disputed_in: int | None = None
 
     class Meta:
         db_table = "urd"

@@ -178,7 +178,7 @@ def name_conflicts(edges: Collection[Edge]) -> None:
     """Read which open conflicts the facts are in."""
     found = list_open_of(MemberKind.EDGE, [edge.pk for edge in edges])
     for edge in edges:
-        edge.open_conflict = min((one["id"] for one in found.get(edge.pk, ())), default=None)
+        edge.disputed_in = min((one["id"] for one in found.get(edge.pk, ())), default=None)
 
 
 def refresh_facts(edge_ids: Iterable[int]) -> None:

@@ -166,7 +166,7 @@ def unite_conflicts_of(conflict: Conflict) -> None:
 
 def lock_open(conflict_ids: Iterable[int | None]) -> set[int]:
     """Lock the conflicts and return those that are open. Nobody can close them before the end of the transaction."""
-    if not (wanted := {*conflict_ids} - {None}):
+    if not (wanted := {one for one in conflict_ids if one is not None}):
         return set()
     rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=wanted).order_by("pk")
     return {row.pk for row in rows if row.status == Conflict.Status.OPEN}

@@ -61,7 +61,7 @@ class Outcome:
     @property
     def conflict_id(self) -> int | None:
         """The oldest open conflict in which its fact is disputed; other layers' are known after the commit."""
-        return self.edge.open_conflict if self.edge is not None else None
+        return self.edge.disputed_in if self.edge is not None else None
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
@@ -231,7 +231,7 @@ class Placing:
                 self._moves[ids.slot].add(row.moved_to_id)
         self._forgotten: list[DecidedTriple] = []
         self._emptied: list[Slot] = []
-        slots.read(set[int]().union(*self._moves.values()), open_conflict=open_conflict_of("edge"))
+        slots.read(set[int]().union(*self._moves.values()), disputed_in=open_conflict_of("edge"))
         self._placed: list[Edge] = []
         self.add, self.find_standing, self.add_supporters = slots.add, slots.find_standing, slots.add_supporters
 
