@@ -174,7 +174,7 @@ def test_the_slot_of_a_root_cannot_be_claimed() -> None:
 @pytest.mark.parametrize(
     ("text", "status", "most"),
     [
-        ("gnommoweb isa repo type", "inserted", 12),
+        ("gnommoweb isa server type", "inserted", 12),
         ("gnommoweb ispart tyr runs-on", "confirmed", 9),
         ("gnommoweb ispart odin runs-on", "conflict", 14),
     ],
