@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import Supporter, voice_of
 from memory.channels import STRONGEST_FIRST, SURE, Channel, is_weaker
-from memory.db.connections import chunks
+from memory.db.connections import chunks, run_together
 from memory.db.transactions import in_transaction
 from memory.english.phrases import format_count
 from memory.graph import store
@@ -311,10 +311,11 @@ def _take_facts_out(suspects: Sequence[Suspect], actor: Actor, note: str) -> int
 def _take_out(suspects: Sequence[Suspect], by: Attribution) -> None:
     Support.objects.filter(pk__in=[row.pk for one in suspects for row in one.removed]).delete()
     gone = [one for one in suspects if one.voucher is None]
-    store.write_history(
+    noted = store.noted(
         store.build_history(Action.RETIRE, one.edge, by, before=take_snapshot(one.edge, KEYED_FIELDS), after=None)
         for one in gone
     )
+    run_together(noted)
     store.delete_edges(one.edge.pk for one in gone)
     # The agent cannot bring a fact back by saying it again; anybody else can.
     rulings.remember({one.edge.ids: {one.edge.agent} for one in gone}, DecidedTriple.Kind.RETIRED)
@@ -349,8 +350,7 @@ def _keep(suspects: Collection[Suspect], by: Attribution) -> None:
         if (after := take_snapshot(edge)) != before:
             history.append(store.build_history(Action.UNDO, edge, by, before=before, after=after))
     if history:
-        store.update_edges(one.edge for one in suspects)
-        store.write_history(history)
+        run_together(store.updated(one.edge for one in suspects), store.noted(history))
 
 
 def _put_back(snapshot: Snapshot, by: Attribution) -> bool:

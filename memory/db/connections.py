@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow
 
 logger = logging.getLogger(__name__)
 
+Write = tuple[str, Sequence[Any]]  # a statement that writes, and its arguments
 Connection = psycopg.AsyncConnection[TupleRow]
 
 Item = TypeVar("Item")
@@ -83,6 +84,14 @@ def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query, arguments)
         return cursor.fetchall()
+
+
+def run_together(*writes: Write) -> None:
+    """Run writes of different rows as one statement, over Django's connection: none sees what the others write."""
+    if writes:
+        parts = ", ".join(f"write{number} AS ({query})" for number, (query, _) in enumerate(writes))
+        with connection.cursor() as cursor:
+            cursor.execute(f"WITH {parts} SELECT", [value for _, arguments in writes for value in arguments])
 
 
 def is_lost(error: BaseException) -> bool:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from django.db.models import QuerySet
+from django.db.models import Subquery
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from memory.attribution.client_names import Supporter, corroborate, supporter_of
 from memory.channels import is_weaker
+from memory.db.connections import Write
+from memory.db.transactions import GraphChanged
 from memory.english.doubt import SpeechAct
 from memory.graph import store
 from memory.graph.judging import NO_RULING, Effect, Judgement, NewFact, Ruling, StandingFact, is_about, judge
@@ -19,8 +22,17 @@ from memory.graph.slots import Changes, ConceptSurroundings, EdgesBySlot, with_s
 from memory.graph.snapshots import KEYED_FIELDS, Snapshot, take_snapshot
 from memory.graph.store import DELIBERATE, Action, Assertion, Attribution
 from memory.models import Dimension, Edge, Soas, Support
-from memory.types import Triple, TripleIds
+from memory.types import Slot, Triple, TripleIds
 
+# Words, and all that is above them in any of some dimensions: with one look into the index for each. Without OFFSET
+# Postgres would make it a join, and read all facts for many words.
+ABOVE = """
+    WITH RECURSIVE above AS (
+        SELECT unnest(%s::int[]) AS id
+        UNION SELECT parent_id FROM above,
+            LATERAL (SELECT parent_id FROM urd WHERE urd.id = above.id AND dim_id = ANY(%s) OFFSET 0) AS up
+    ) SELECT id FROM above
+"""
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
@@ -63,37 +75,60 @@ class Imported:
 
 class SlotSet:
     """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end of
-    the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
+    the transaction. Call ``read``, then ``add`` before the first ``place``, and ``write`` after the last."""
 
     def __init__(
         self, triples: Iterable[Triple], *, known: Mapping[str, int] | None = None, is_import: bool = False
     ) -> None:
-        """Add the new words and dimensions. ``known``: the ids of the words that exist, if they are locked. An
-        import has many ``SlotSet`` in one transaction: it has locked the dimensions of all of them before, and marks
-        concepts as novel after the last."""
-        triples = list(triples)
+        """``known``: the ids of the words that exist, if they and their dimensions are locked. An import has many
+        ``SlotSet`` in one transaction: it has locked the dimensions of all of them before, and marks concepts as novel
+        after the last."""
+        triples = set(triples)
         self._is_import = is_import
-        words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
-        ids = known if known is not None else store.lock_words(words).ids
-        tokens, self.new_words = store.add_words(words, ids)  # to new words nothing refers yet
-        self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
-        self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
-        # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
-        is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
-        if not is_import:
-            store.lock_dimensions(is_isa)
-        self._dimensions = {row.pk: row for row in with_splits(is_isa)}
-        for dim_id in sorted(is_isa.keys() - self._dimensions.keys()):
-            self._dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
-        self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
+        dimensions = {one.dimension for one in triples}
+        if known is None:
+            words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
+            known = store.lock_words(words, () if is_import else dimensions).ids
+        self._known = {**known}
+        self.concepts = {known[one.concept] for one in triples if one.concept in known}
+        self._lowest = self.concepts | {known[one.parent] for one in triples if one.parent in known}
+        self.dim_ids = {known[token] for token in dimensions if token in known}
+        self.dimensions = {row.pk: row for row in with_splits(self.dim_ids)} if self.dim_ids else {}
+        self.ids: dict[Triple, TripleIds] = {}
         self.edges = EdgesBySlot()
         self._support: dict[TripleIds, dict[Supporter, Support]] = {}
         self._changes = Changes()
 
+    def add(self, triples: Iterable[Triple]) -> None:
+        """Add the new words and dimensions of the triples that will be placed. Raises GraphChanged."""
+        triples = list(triples)
+        words = {word for one in triples for word in (one.concept, one.parent, one.dimension)}
+        ids, added = store.add_words(words, self._known)
+        self._words = {token: Soas(pk=pk, token=token) for token, pk in ids.items()}
+        self.ids = {one: TripleIds(ids[one.concept], ids[one.dimension], ids[one.parent]) for one in triples}
+        # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
+        is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
+        if not {*ids.values()} <= added | {*self._known.values()}:
+            raise GraphChanged("somebody else has just added a word")  # of which nothing was read
+        for dim_id in sorted(is_isa.keys() - self.dimensions.keys()):
+            self.dimensions[dim_id] = store.ensure_dimension(dim_id, is_isa=is_isa[dim_id])
+        self._splits: dict[int, list[int]] = {dim_id: list(self._split(dim_id)) for dim_id in is_isa}
+
+    def find_slot(self, triple: Triple) -> Slot | None:
+        """Return the ids of the triple's slot, if its words are known."""
+        concept_id, dim_id = self._known.get(triple.concept), self._known.get(triple.dimension)
+        return (concept_id, dim_id) if concept_id is not None and dim_id is not None else None
+
+    def find_standing(self, triple: Triple) -> Triple | None:
+        """Return the fact in the triple's place: in its slot or, if the dimension keeps all, only the same one."""
+        slot = self.find_slot(triple)
+        found = self.edges.in_place(TripleIds(*slot, self._known.get(triple.parent, 0))) if slot is not None else None
+        return found.fact if found is not None else None
+
     def _split(self, dim_id: int) -> Iterator[int]:
         """Yield the dimensions that were decomposed from this one, directly or through others."""
         # Sorted: if several contain a fact, the same one is confirmed each time.
-        for split in sorted(pk for pk, row in self._dimensions.items() if row.split_from_id == dim_id):
+        for split in sorted(pk for pk, row in self.dimensions.items() if row.split_from_id == dim_id):
             yield split
             yield from self._split(split)
 
@@ -106,33 +141,24 @@ class SlotSet:
         return self._policy(dim_id) == Dimension.OnCollision.KEEP_ALL
 
     def _policy(self, dim_id: int) -> str:
-        row = self._dimensions.get(dim_id)
+        row = self.dimensions.get(dim_id)
         return row.on_collision if row is not None else ""
 
     # --- reading ---
 
-    def read(self, elsewhere: Iterable[int] = ()) -> None:
-        """Read and lock the slots. ``elsewhere``: dimensions to which facts were moved, besides those that were
-        split."""
-        dim_ids = {*self._dimensions, *elsewhere}
-        concepts = {ids.concept_id for ids in self.ids.values()}
-        edges = _edges(concepts - self.new_words, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
+    def read(self, elsewhere: Iterable[int] = (), **more: Subquery) -> None:
+        """Read and lock the slots, and everything above their concepts and parents, with which a cycle could be closed.
+        ``elsewhere``: dimensions to which facts were moved, besides those that were split; ``more``: further columns of
+        the edges."""
+        dim_ids = [*{*self.dimensions, *elsewhere}]
+        if not self._lowest or not dim_ids:
+            return
+        edges = Edge.objects.filter(concept_id__in=RawSQL(ABOVE, [[*self._lowest], dim_ids]), dim_id__in=dim_ids)
+        edges = edges.annotate(**more).select_for_update(of=("self",)).order_by("edge_id")
         # An import shows few of its many edges in words.
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self.edges.add(found)
-        self._read_support([edge for edge in found if not edge.is_root])
-        if any(ids.parent_id not in self.edges.in_slot(ids.slot) for ids in self.ids.values()):
-            self._read_ancestors(concepts, dim_ids)
-
-    def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """Read what a cycle could be closed with: everything above the parents, level by level."""
-        known = concepts | self.new_words
-        above = {ids.parent_id for ids in self.ids.values()} | self.edges.list_parents()
-        while unknown := above - known:
-            level = list(_edges(unknown, dim_ids))
-            self.edges.add(level)
-            known = known | unknown
-            above = {edge.parent_id for edge in level}
+        self._read_support([edge for edge in found if edge.concept_id in self.concepts and not edge.is_root])
 
     def _read_support(self, edges: Sequence[Edge]) -> None:
         ids_of = {edge.pk: edge.ids for edge in edges}
@@ -343,15 +369,9 @@ class SlotSet:
         row = store.build_history(action, edge, attribution, before=before, after=take_snapshot(edge))
         self._changes.history.append(row)
 
-    def write(self) -> None:
-        """Write the changes. Raises GraphChanged if a slot was filled meanwhile, and IntegrityError
-        (``urd_acyclic``)."""
+    def write(self, *also: Write) -> None:
+        """Write the changes, and with them what others write. Raises GraphChanged if a slot was filled meanwhile, and
+        IntegrityError (``urd_acyclic``)."""
         changes, self._changes = self._changes, Changes()
-        changes.write()
-        if changes.new and not self._is_import:
-            store.make_novel(place[0] for place in changes.new)
-
-
-def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
-    # More than the requested slots (each concept in each dimension), but in one query.
-    return Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)
+        is_novel = changes.new and not self._is_import
+        changes.write(*also, *([store.novel(place[0] for place in changes.new)] if is_novel else ()))

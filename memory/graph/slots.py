@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memory.attribution.client_names import Supporter
+from memory.db.connections import Write, run_together
 from memory.db.transactions import GraphChanged
 from memory.graph import store
 from memory.graph.judging import ancestors
@@ -31,15 +32,17 @@ class EdgesBySlot:
         """Return the edges in the slot, by their parents."""
         return self._by_parent.get(slot, {})
 
+    def has_concept(self, concept_id: int) -> bool:
+        """True if there is a fact about the concept."""
+        found = (edges.values() for slot, edges in self._by_parent.items() if slot[0] == concept_id)
+        return any(not edge.is_root for edges in found for edge in edges)
+
     def in_place(self, ids: TripleIds) -> Edge | None:
         """Return any fact in the slot of this triple or, where all is kept, its own. A root always has its slot
         alone."""
         edges = self.in_slot(ids.slot)
         others = (edge for edge in edges.values() if not edge.is_additive or edge.is_root)
         return edges.get(ids.parent_id) or next(others, None)
-
-    def list_parents(self) -> set[int]:
-        return {parent_id for edges in self._by_parent.values() for parent_id in edges}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +82,9 @@ class Changes:
             self.gone.add(edge.pk)
             self.changed.pop(edge.pk, None)
 
-    def write(self) -> None:
-        """Write the changes. Raises GraphChanged if a slot was filled meanwhile, and IntegrityError
-        (``urd_acyclic``)."""
+    def write(self, *also: Write) -> None:
+        """Write the changes, and with them what others write. Raises GraphChanged if a slot was filled meanwhile, and
+        IntegrityError (``urd_acyclic``)."""
         if self.gone:
             store.delete_edges(self.gone)
         if self.new:
@@ -89,13 +92,12 @@ class Changes:
                 store.insert_edges(self.new.values())
             except SlotTaken as error:
                 raise GraphChanged(str(error)) from error
-        if self.changed:
-            store.update_edges(self.changed.values())
         # An edge that was made and replaced together was never stored.
-        if support := [one for one in self.support.values() if one[0].pk is not None]:
-            store.write_support(support)
-        if self.history:
-            store.write_history(self.history)
+        support = [one for one in self.support.values() if one[0].pk is not None]
+        changed = [store.updated(self.changed.values())] if self.changed else []
+        supported = [store.supported(support)] if support else []
+        noted = [store.noted(self.history)] if self.history else []
+        run_together(*changed, *supported, *noted, *also)
 
 
 def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:

@@ -14,15 +14,26 @@ from django.utils import timezone
 
 from memory.attribution.client_names import Supporter, supporter_of
 from memory.channels import Channel, channel_of
-from memory.db.connections import columns, fetch_rows
+from memory.db.connections import Write, columns, fetch_rows, run_together
 from memory.db.locks import Lock, lock_until_commit
 from memory.db.transactions import constraint_of
 from memory.graph.judging import PLAIN, Manner
 from memory.graph.snapshots import KEYED_FIELDS, Snapshot, read_snapshot, take_snapshot
-from memory.models import Dimension, Edge, EdgeHistory, Source, Support
+from memory.models import Dimension, Edge, EdgeHistory, Soas, Source, Support
 from memory.timing import is_dated
 from memory.types import Triple, TripleIds
 
+# The concepts of the aliases among words, and the locks of dimensions and others: the latter first, all in one order.
+ALIASES: Final = """
+    SELECT alias.id, concept_id, token FROM alias JOIN soas ON soas.id = concept_id WHERE alias.id = ANY(%s)
+    UNION ALL
+    SELECT NULL, NULL, pg_advisory_xact_lock(lock, number)::text FROM (
+        SELECT lock, number FROM unnest(%s::int[], %s::int[]) AS other (lock, number)
+        UNION
+        SELECT %s, coalesce((SELECT concept_id FROM alias WHERE id = word), word) FROM unnest(%s::int[]) AS word
+        ORDER BY lock DESC, number
+    ) AS wanted
+"""
 # Read together with an edge: otherwise showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
 STORED = attrgetter(
@@ -41,6 +52,7 @@ followers: list[Callable[[Iterable[Edge]], None]] = []
 
 
 NOBODY: Final = ("", "")
+Held = tuple[Collection[int], Collection[int]]  # locks, and their second numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +138,12 @@ def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT)
     (``urd_acyclic``) for a cycle; the transaction goes on."""
     with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
+    writes = [novel([edge.concept_id])]
+    writes.append(noted([build_history(action, edge, attribution, before=None, after=take_snapshot(edge))]))
     if not select_support([edge]).exists():  # one that returns has its supporters
-        write_support([(edge, build_support(supporter_of(edge.agent), edge.channel, edge.said_at))])
-    make_novel([edge.concept_id])
-    build_history(action, edge, attribution, before=None, after=take_snapshot(edge)).save(force_insert=True)
+        own = build_support(supporter_of(edge.agent), edge.channel, edge.said_at)
+        writes.append(supported([(edge, own)]))
+    run_together(*writes)
     return Edge.objects.select_related(*WORDS).get(pk=edge.pk)
 
 
@@ -150,8 +164,8 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
 
 
 def insert_edges(edges: Iterable[Edge]) -> None:
-    """Store new edges and give keys to those that have none; history and novelty are up to the caller. Raises
-    SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction is then lost."""
+    """Store new edges and give them their words, and keys to those that have none; history and novelty are up to the
+    caller. Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction is then lost."""
     new = {(edge.dim_id, edge.concept_id, edge.parent_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
     rows = [STORED(edge) for _, edge in sorted(new.items(), key=lambda item: item[0])]
@@ -167,36 +181,39 @@ def insert_edges(edges: Iterable[Edge]) -> None:
             " %s::text[], %s::bool[], %s::timestamptz[], %s::timestamptz[], %s::bigint[])"
             " AS new (id, parent_id, dim_id, is_isa, confidence, source, channel, agent, is_corroborated, said_at,"
             " last_confirmed, edge_id)"
-            " ON CONFLICT DO NOTHING RETURNING dim_id, id, parent_id, edge_id",
+            " ON CONFLICT DO NOTHING RETURNING dim_id, id, parent_id, edge_id, is_additive,"
+            " (SELECT token FROM soas WHERE soas.id = urd.dim_id), (SELECT token FROM soas WHERE soas.id = urd.id),"
+            " (SELECT token FROM soas WHERE soas.id = urd.parent_id)",
             columns(rows, 12),
         )
-        keys = {tuple(triple): edge_id for *triple, edge_id in cursor.fetchall()}
+        stored = {row[:3]: row[3:] for row in cursor.fetchall()}
     # The unique indexes decide a race: a place that somebody else has filled returns no key.
-    if keys.keys() != new.keys():
+    if stored.keys() != new.keys():
         raise SlotTaken("a slot was filled meanwhile")
-    for triple, edge in new.items():
-        edge.edge_id = keys[triple]
+    for (dim_id, concept_id, parent_id), edge in new.items():
+        edge.edge_id, edge.is_additive, *tokens = stored[dim_id, concept_id, parent_id]
+        ids = (dim_id, concept_id, parent_id)
+        edge.dim, edge.concept, edge.parent = (Soas(pk=pk, token=token) for pk, token in zip(ids, tokens, strict=True))
     for tell in followers:
         tell(new.values())
 
 
-def update_edges(edges: Iterable[Edge]) -> None:
-    """Store the edges' confidence and times; the history is up to the caller."""
+def updated(edges: Iterable[Edge]) -> Write:
+    """Return the write that stores the edges' confidence and times; the history is up to the caller."""
     rows = [
         (e.edge_id, e.confidence, e.source, e.channel, e.agent, e.is_corroborated, e.said_at, e.last_confirmed)
         for e in edges
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE urd SET confidence = now.confidence, source = now.source, channel = now.channel,"
-            " agent = now.agent, is_corroborated = now.is_corroborated, said_at = now.said_at,"
-            " last_confirmed = now.last_confirmed"
-            " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[],"
-            " %s::timestamptz[], %s::timestamptz[])"
-            " AS now (edge_id, confidence, source, channel, agent, is_corroborated, said_at, last_confirmed)"
-            " WHERE urd.edge_id = now.edge_id",
-            columns(rows, 8),
-        )
+    return (
+        "UPDATE urd SET confidence = now.confidence, source = now.source, channel = now.channel,"
+        " agent = now.agent, is_corroborated = now.is_corroborated, said_at = now.said_at,"
+        " last_confirmed = now.last_confirmed"
+        " FROM unnest(%s::bigint[], %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[],"
+        " %s::timestamptz[], %s::timestamptz[])"
+        " AS now (edge_id, confidence, source, channel, agent, is_corroborated, said_at, last_confirmed)"
+        " WHERE urd.edge_id = now.edge_id",
+        columns(rows, 8),
+    )
 
 
 def delete_edges(edge_ids: Iterable[int]) -> None:
@@ -258,21 +275,20 @@ def build_support(supporter: Supporter, channel: str, said_at: datetime) -> Supp
     return Support(kind=Support.Kind.EDGE, agent=agent, person=person, channel=channel, said_at=said_at)
 
 
-def write_support(rows: Iterable[tuple[Edge, Support]]) -> None:
-    """Store supporters of stored edges, or their new channels and times."""
+def supported(rows: Iterable[tuple[Edge, Support]]) -> Write:
+    """Return the write that stores supporters of stored edges, or their new channels and times."""
     values = [
         (edge.pk, row.agent, row.person, row.channel, row.is_partial, row.said_at, row.confirmed_at)
         for edge, row in rows
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO support (kind, object_id, agent, person, channel, is_partial, said_at, confirmed_at)"
-            " SELECT 'edge', * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bool[],"
-            " %s::timestamptz[], %s::timestamptz[])"
-            " ON CONFLICT (kind, object_id, agent, person) DO UPDATE SET channel = excluded.channel,"
-            " is_partial = excluded.is_partial, confirmed_at = excluded.confirmed_at",
-            columns(values, 7),
-        )
+    return (
+        "INSERT INTO support (kind, object_id, agent, person, channel, is_partial, said_at, confirmed_at)"
+        " SELECT 'edge', * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bool[],"
+        " %s::timestamptz[], %s::timestamptz[])"
+        " ON CONFLICT (kind, object_id, agent, person) DO UPDATE SET channel = excluded.channel,"
+        " is_partial = excluded.is_partial, confirmed_at = excluded.confirmed_at",
+        columns(values, 7),
+    )
 
 
 # --- words and dimensions ---
@@ -286,19 +302,18 @@ class LockedWords(NamedTuple):
     names: dict[str, str]
 
 
-def lock_words(tokens: Iterable[str]) -> LockedWords:
-    """Lock those of the tokens that the vocabulary has."""
+def lock_words(tokens: Iterable[str], dimensions: Iterable[str] = (), also: Held = ((), ())) -> LockedWords:
+    """Lock those of the tokens that the vocabulary has; then ``also``, locks and their numbers; then the slots of the
+    ``dimensions`` among the tokens (see ``lock_dimensions``)."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [sorted({*tokens} - {""})]
         )
         ids: dict[str, int] = dict(cursor.fetchall())
         # Only once the words are locked: they may have become aliases while this waited.
-        cursor.execute(
-            "SELECT alias.id, concept_id, token FROM alias JOIN soas ON soas.id = concept_id WHERE alias.id = ANY(%s)",
-            [list(ids.values())],
-        )
-        concepts = {word_id: (concept_id, name) for word_id, concept_id, name in cursor.fetchall()}
+        dims = [ids[token] for token in {*dimensions} if token in ids]
+        cursor.execute(ALIASES, [[*ids.values()], *map(list, also), Lock.DIMENSION, dims])
+        concepts = {word_id: (concept_id, name) for word_id, concept_id, name in cursor.fetchall() if word_id}
     names = {token: concepts[word_id][1] for token, word_id in ids.items() if word_id in concepts}
     ids = {token: concepts[word_id][0] if word_id in concepts else word_id for token, word_id in ids.items()}
     return LockedWords(ids | {name: concept_id for concept_id, name in concepts.values()}, names)
@@ -402,29 +417,27 @@ def build_history(
     )
 
 
-def write_history(rows: Iterable[EdgeHistory]) -> None:
-    """Store rows that ``build_history`` made, many at once."""
+def noted(rows: Iterable[EdgeHistory]) -> Write:
+    """Return the write that stores rows that ``build_history`` made, many at once."""
     # One statement with an array for each column: Django's statement for many rows takes longer to build than to run.
     values = []
     for row in rows:
         was, now = (json.dumps(snapshot) if snapshot is not None else None for snapshot in (row.before, row.after))
         who = (row.actor, row.role, row.source, row.channel, row.conversation, row.reason)
         values.append((row.concept_id, row.dim_id, row.action, was, now, *who))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO edge_history"
-            " (concept_id, dim_id, action, before, after, actor, role, source, channel, conversation, reason)"
-            " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
-            " %s::text[], %s::text[], %s::bytea[], %s::text[])",
-            columns(values, 11),
-        )
+    return (
+        "INSERT INTO edge_history"
+        " (concept_id, dim_id, action, before, after, actor, role, source, channel, conversation, reason)"
+        " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
+        " %s::text[], %s::text[], %s::bytea[], %s::text[])",
+        columns(values, 11),
+    )
 
 
-def make_novel(concept_ids: Iterable[int]) -> None:
-    """Mark these concepts as novel, because facts were placed about them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"
-            " ORDER BY id FOR NO KEY UPDATE)",  # in one order: two writers of the same words cannot deadlock
-            [sorted(concept_ids)],
-        )
+def novel(concept_ids: Iterable[int]) -> Write:
+    """Return the write that marks these concepts as novel, because facts were placed about them."""
+    return (
+        "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"
+        " ORDER BY id FOR NO KEY UPDATE)",  # in one order: two writers of the same words cannot deadlock
+        [sorted(concept_ids)],
+    )

@@ -254,6 +254,9 @@ class Edge(models.Model):
     )
     last_confirmed = models.DateTimeField(db_default=Now())
 
+    # The id of the oldest open conflict that it is a member of, for those who have asked.
+    disputed_in: int | None = None
+
     class Meta:
         db_table = "urd"
         verbose_name = "fact"  # as operators call it

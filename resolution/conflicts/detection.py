@@ -31,6 +31,7 @@ from resolution.conflicts.opening import (
     MemberKind,
     close_moot,
     find_kept_pairs,
+    list_open_of,
     open_conflict,
     settle_moot,
 )
@@ -56,13 +57,6 @@ STORE: Final = """
         AND (kind, object_id, key) NOT IN (SELECT kind, object_id, key FROM new)
     RETURNING key
 """
-# Not by the models: with all words of each fact they take several times as long.
-FACTS: Final = """
-    SELECT edge_id, concept.token, dim.token, parent.token FROM urd
-    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
-    JOIN soas AS parent ON parent.id = urd.parent_id
-    WHERE NOT is_additive AND urd.id <> urd.parent_id AND edge_id = ANY(%s)
-"""
 # Rows, current or not, that give one slot different values: a fact and a state other ones; a memory one that does not
 # only say more or less, or it denies the value. A fact meets every project: its name contains the slug, or not.
 CONTRADICTIONS: Final = f"""
@@ -87,6 +81,7 @@ OPEN_OF_KEYS: Final = """
     JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND slot_kind = 'cross_layer'
     WHERE claim.key = ANY(%s)
 """
+MEETING: Final = f"SELECT EXISTS ({CONTRADICTIONS.format(which=OF_KEYS)}) OR EXISTS ({OPEN_OF_KEYS})"
 UNREAD: Final = """
     SELECT EXISTS (SELECT FROM slot_claim AS claim JOIN conflict_member AS member
         ON (member.kind, member.object_id) = (claim.kind, claim.object_id) WHERE conflict_id = %s AND version < %s)
@@ -133,10 +128,10 @@ def store_claims(rows: Iterable[Memory | ProjectState]) -> list[str]:
     return _store(claims)
 
 
-def store_facts(edge_ids: Sequence[int]) -> list[str]:
-    """Like ``store_claims``, for those facts that have their slot alone."""
+def store_facts(facts: Iterable[tuple[int, str, str, str]]) -> list[str]:
+    """Like ``store_claims``, for facts that have their slot alone: their ids, concepts, dimensions and parents."""
     claims = []
-    for edge_id, *words in fetch_rows(FACTS, [edge_ids]):
+    for edge_id, *words in facts:
         claims += [(MemberKind.EDGE, edge_id, "", *value) for value in read_fact(*words) or [NOTHING]]
     return _store(claims)
 
@@ -168,9 +163,22 @@ def detect_memory(memory: Memory) -> None:
 def note_facts(edges: Iterable[Edge]) -> None:
     """Store what facts that are being placed say, and compare them with other layers after the commit (one of
     ``memory.graph.store.followers``)."""
-    if keys := store_facts([edge.pk for edge in edges]):
-        # A lambda, not a partial: on errors Django logs the function's name, which a partial does not have.
-        transaction.on_commit(lambda: refresh(keys), robust=True)
+    alone = [edge for edge in edges if not (edge.is_additive or edge.is_root)]
+    keys = store_facts((edge.pk, edge.concept.token, edge.dim.token, edge.parent.token) for edge in alone)
+
+    def compare() -> None:
+        if refresh(keys):
+            name_conflicts(alone)
+
+    if keys:
+        transaction.on_commit(compare, robust=True)
+
+
+def name_conflicts(edges: Collection[Edge]) -> None:
+    """Read which open conflicts the facts are in."""
+    found = list_open_of(MemberKind.EDGE, [edge.pk for edge in edges])
+    for edge in edges:
+        edge.disputed_in = min((one["id"] for one in found.get(edge.pk, ())), default=None)
 
 
 def refresh_facts(edge_ids: Iterable[int]) -> None:
@@ -181,13 +189,14 @@ def refresh_facts(edge_ids: Iterable[int]) -> None:
 # --- contradictions ---
 
 
-def refresh(keys: Collection[str]) -> None:
-    """Open, continue and close the conflicts of these slots."""
-    if not keys:
-        return
+def refresh(keys: Collection[str]) -> bool:
+    """Open, continue and close the conflicts of these slots. Returns False if there was nothing to do."""
+    if not keys or fetch_rows(MEETING, [list(keys), list(keys)]) == [(False,)]:
+        return False
     for (_, project), pairs in _find_pairs(OF_KEYS, [list(keys)]).items():
         _open(project, pairs)
     close_changed({conflict_id for (conflict_id,) in fetch_rows(OPEN_OF_KEYS, [list(keys)])})
+    return True
 
 
 def close_agreed(conflict_ids: Collection[int]) -> None:

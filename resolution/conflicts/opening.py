@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from memory.db.connections import columns, fetch_rows
-from memory.models import Edge, NotificationEvent, Project, Soas
-from memory.notifications.outbox import Notice, announce
+from memory.models import Edge, NotificationEvent
+from memory.notifications.outbox import insert_statement
 from memory.types import Slot
 from resolution.conflicts.keys import carries, fact_key
 from resolution.models import Conflict, ConflictMember
@@ -19,12 +19,25 @@ MemberKind = ConflictMember.Kind
 
 TEXT_MAX: Final = 600  # characters
 # Of two concurrent transactions, the second waits and joins the first's conflict, or opens another if that was closed.
-OPEN: Final = """
-    INSERT INTO conflict (slot_kind, owner, key, slot_key, tier, project, question, concept_id, dim_id)
-    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
-                         %s::int[], %s::int[])
-    ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
-    RETURNING key, id, xmax = 0
+# A new one is announced with a name for its slot, if that is of facts or project state: slots of memories consist of
+# people's words.
+OPENED: Final = """
+    SELECT jsonb_build_object(
+        'summary', concat_ws(': ', 'A conflict was opened', nullif(slot, '')), 'count', 1,
+        'items', jsonb_build_array(jsonb_build_object('id', id, 'slot', slot, 'project', project)))
+    FROM opened, LATERAL (SELECT coalesce(
+        (slot_key ->> 'concept') || ' [' || (slot_key ->> 'dimension') || ']', slot_key ->> 'key', '')) AS named (slot)
+    WHERE is_new
+"""
+OPEN: Final = f"""
+    WITH opened AS (
+        INSERT INTO conflict (slot_kind, owner, key, slot_key, tier, project, question, concept_id, dim_id)
+        SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
+                             %s::int[], %s::int[])
+        ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
+        RETURNING key, id, xmax = 0 AS is_new, slot_key, project
+    ), announced AS ({insert_statement(NotificationEvent.CONFLICT_OPENED, OPENED)})
+    SELECT key, id FROM opened
 """
 # The open conflicts of rows, but not questions about a story, nor a ring that a fact of another slot closes.
 OF_ROWS: Final = """
@@ -37,14 +50,18 @@ OF_ROWS: Final = """
     SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
     ORDER BY 1
 """
-# The open conflicts that facts of these slots are members of.
+# These slots with their words and the oldest open conflict that facts of each are members of; and all projects.
 OF_FACTS: Final = """
-    SELECT urd.id, urd.dim_id, min(conflict.id) FROM unnest(%s::int[], %s::int[]) AS slot (concept_id, dim_id)
-    JOIN urd ON (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id)
-    JOIN conflict_member AS member ON kind = 'edge' AND object_id = edge_id
-    JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND question = ''
-        AND (slot_kind <> 'edge_slot' OR conflict.concept_id = urd.id)
-    GROUP BY urd.id, urd.dim_id
+    SELECT slot.concept_id, slot.dim_id, concept.token, dim.token, (
+        SELECT min(conflict.id) FROM urd
+        JOIN conflict_member AS member ON kind = 'edge' AND object_id = edge_id
+        JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND question = ''
+            AND (slot_kind <> 'edge_slot' OR conflict.concept_id = urd.id)
+        WHERE (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id))
+    FROM unnest(%s::int[], %s::int[]) AS slot (concept_id, dim_id)
+    JOIN soas AS concept ON concept.id = slot.concept_id JOIN soas AS dim ON dim.id = slot.dim_id
+    UNION ALL
+    SELECT NULL, NULL, slug, '', NULL FROM project ORDER BY 3
 """
 JOIN: Final = f"""
     INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support, text, is_asked)
@@ -126,24 +143,7 @@ def open_conflict(
 
 def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
     """Open conflicts, or find those just opened by others, and announce the new ones. Returns the ids by key."""
-    ids, notices = {}, []
-    abouts = {row[2]: (json.loads(row[3]), row[5]) for row in rows}
-    for key, conflict_id, is_new in fetch_rows(OPEN, columns(rows, 9)):
-        ids[key] = conflict_id
-        if is_new:
-            about, project = abouts[key]
-            slot = _name_slot(about)
-            summary = f"A conflict was opened: {slot}" if slot else "A conflict was opened"
-            notices.append(Notice(summary, {"id": conflict_id, "slot": slot, "project": project}))
-    announce(NotificationEvent.CONFLICT_OPENED, notices)
-    return ids
-
-
-def _name_slot(about: Mapping[str, Any]) -> str:
-    """Return a name for the slot of facts or project state, else "": slots of memories consist of people's words."""
-    if "concept" in about:
-        return f"{about['concept']} [{about['dimension']}]"
-    return str(about.get("key", ""))
+    return dict(fetch_rows(OPEN, columns(rows, 9)))
 
 
 def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
@@ -164,30 +164,30 @@ def unite_conflicts_of(conflict: Conflict) -> None:
     _unite_open([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
 
 
-def lock_open(conflict_ids: Iterable[int]) -> set[int]:
+def lock_open(conflict_ids: Iterable[int | None]) -> set[int]:
     """Lock the conflicts and return those that are open. Nobody can close them before the end of the transaction."""
-    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=set(conflict_ids)).order_by("pk")
+    if not (wanted := {one for one in conflict_ids if one is not None}):
+        return set()
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=wanted).order_by("pk")
     return {row.pk for row in rows if row.status == Conflict.Status.OPEN}
 
 
 def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
     """Return the ids of the open conflicts for new claims to these slots of the graph."""
-    found = {(concept, dim): id for concept, dim, id in fetch_rows(OF_FACTS, columns(sorted(slots), 2))}
-    still_open = lock_open(found.values())
-    found = {slot: conflict_id for slot, conflict_id in found.items() if conflict_id in still_open}
-    if not (new := sorted(set(slots) - found.keys())):
-        return found
-    words = Soas.objects.only("token").in_bulk({word for slot in new for word in slot})
-    slugs = Project.objects.values_list("slug", flat=True).order_by("slug")
+    told = fetch_rows(OF_FACTS, columns(sorted(slots), 2)) if slots else []
+    still_open = lock_open(row[4] for row in told)
+    found = {row[:2]: row[4] for row in told if row[4] in still_open}
+    words = {row[:2]: row[2:4] for row in told if row[0] is not None}
+    slugs = [row[2] for row in told if row[0] is None]
     keys: dict[Slot, str] = {}
     rows: dict[str, tuple[Any, ...]] = {}
-    for slot in new:
-        concept, dim = (words[word].token for word in slot)
+    for slot in sorted(words.keys() - found.keys()):
+        concept, dim = words[slot]
         key = keys[slot] = fact_key(concept, dim)
         about = json.dumps({"concept": concept, "dimension": dim})
         project = next((slug for slug in slugs if carries(concept, slug)), "")
         rows.setdefault(key, (Conflict.Kind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
-    opened = _open(list(rows.values()))
+    opened = _open(list(rows.values())) if rows else {}
     return found | {slot: opened[key] for slot, key in keys.items()}
 
 
@@ -212,6 +212,12 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
         item = {"id": member.conflict_id, "kind": member.conflict.slot_kind, "conflicts_with": against}
         found.setdefault(member.object_id, []).append(item)
     return found
+
+
+def open_conflict_of(kind: str) -> Subquery:
+    """Return an expression for the id of the oldest open conflict that a row of this kind is a member of."""
+    rows = ConflictMember.objects.filter(kind=kind, object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN)
+    return Subquery(rows.order_by("conflict").values("conflict")[:1])
 
 
 def settle_moot(kind: str, ids: Collection[int]) -> None:

@@ -2,6 +2,7 @@
 against."""
 
 import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
@@ -52,13 +53,25 @@ class OpenClaims:
     """The open claims to some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
-    def __init__(self, triples: set[TripleIds]) -> None:
+    def __init__(self, concept_ids: Collection[int]) -> None:
         # In all dimensions: a correction is about a fact that may have been moved to another one.
-        rows = Claim.objects.filter(concept_id__in={ids.concept_id for ids in triples}, status__in=OPEN)
-        self._open = {row.incoming: row for row in rows}
+        rows = Claim.objects.filter(concept_id__in=concept_ids, status__in=OPEN).select_related("incoming_parent")
+        self._open = {row.incoming: row for row in rows} if concept_ids else {}
+        self._slots = self.open_slots()
         self._new: list[Claim] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
         self._support: list[tuple[Claim, Attribution]] = []
+
+    def list_parents(self, slot: Slot | None) -> set[str]:
+        """Return the parents that open claims give the slot."""
+        return {row.incoming_parent.token for ids, row in self._open.items() if ids.slot == slot}
+
+    def has_concept(self, concept_id: int) -> bool:
+        return any(ids.concept_id == concept_id for ids in self._open)
+
+    def are_about(self, slot: Slot) -> bool:
+        """True if the slot has had open claims."""
+        return slot in self._slots
 
     def open_slots(self) -> set[Slot]:
         return {ids.slot for ids in self._open}

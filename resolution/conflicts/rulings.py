@@ -10,28 +10,18 @@ from memory.attribution.client_names import choose_remembered
 from memory.graph.statement import is_reopened
 from memory.graph.store import Attribution, select_support
 from memory.models import Dimension, Edge, Source
-from memory.types import Slot, TripleIds
+from memory.types import TripleIds
 from resolution.models import Claim, ConflictMember, DecidedTriple
 
 # --- reading ---
 
 
-def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
-    triples = set(triples)
-    rows = _rulings_near(triples).select_related("decision__claim")
-    return {ids: row for row in rows if (ids := row.ids) in triples}
-
-
-def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
-    """Return the dimensions to which triples of these slots were moved, by slot."""
-    slots = {ids.slot for ids in triples}
-    rows = DecidedTriple.objects.filter(
-        concept_id__in={slot[0] for slot in slots}, dim_id__in={slot[1] for slot in slots}, moved_to__isnull=False
-    )
-    moves: dict[Slot, set[int]] = {}
-    for concept_id, dim_id, moved_to in rows.values_list("concept_id", "dim_id", "moved_to_id"):
-        moves.setdefault((concept_id, dim_id), set()).add(moved_to)
-    return moves
+def find_rulings(concept_ids: Collection[int], dim_ids: Collection[int]) -> dict[TripleIds, DecidedTriple]:
+    """Return the rulings about the slots of these concepts in these dimensions."""
+    if not concept_ids or not dim_ids:
+        return {}
+    rows = DecidedTriple.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)
+    return {row.ids: row for row in rows.select_related("decision__claim")}
 
 
 def find_claim(ruling: DecidedTriple) -> Claim | None:

@@ -96,7 +96,10 @@ def store_claims_again() -> None:
     rows: dict[str, QuerySet[Any]] = {
         Kind.PROJECT_STATE: ProjectState.objects.filter(status="active").select_related("project"),
         Kind.MEMORY: Memory.objects.filter(status="active").select_related("project").defer("lexemes"),
-        Kind.EDGE: Edge.objects.exclude(concept=F("parent")).filter(is_additive=False).values_list("pk", flat=True),
+        # By columns: as models, with all words of each fact, they take several times as long.
+        Kind.EDGE: Edge.objects.exclude(concept=F("parent"))
+        .filter(is_additive=False)
+        .values_list("pk", "concept__token", "dim__token", "parent__token"),
     }
     with connection.cursor() as cursor:
         # An upgrade has just filled it: without statistics Postgres would compare each row with all others.

@@ -1,7 +1,7 @@
 """Candidates: facts that only a page, a tool or a model stated, or a person in a long message. They are kept beside the
 graph until somebody vouches for them."""
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import supporter_of, voice_of
 from memory.channels import TENTATIVE, Channel, is_weaker, may_change
+from memory.db.connections import run_together
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
@@ -35,19 +36,12 @@ class CandidateBook:
     """The candidates for some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
-    def __init__(self, triples: Iterable[Triple], *, known: Container[str] | None = None) -> None:
-        """``known``: the words that exist, if the caller has looked."""
-        wanted = set(triples)
-        rows = find_candidates(wanted).select_for_update().order_by("id")
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        rows = find_candidates(set(triples)).select_for_update().order_by("id")
         self._rows: dict[Place, Candidate] = {(row.triple, row.holder): row for row in rows}
-        self.standing = find_standing({one for one in wanted if known is None or one.concept in known})
         self._changed: dict[Place, Candidate] = {}
         self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # statements that make new rows
         self._known: list[Assertion] = []  # facts for everybody, stated by speakers who may have facts of their own
-
-    def is_known(self, triple: Triple) -> bool:
-        """True if the graph has the triple, so that nothing needs to wait."""
-        return self.standing.get(triple) == triple
 
     def is_new(self, assertion: Assertion) -> bool:
         return _place_of(assertion) not in self._rows
@@ -142,10 +136,12 @@ class CandidateBook:
     def write(self) -> None:
         if self._said:
             self._add()
-        Candidate.objects.bulk_update(self._changed.values(), CHANGING)
+        if self._changed:
+            Candidate.objects.bulk_update(self._changed.values(), CHANGING)
         own = [row for row in self._changed.values() if row.for_speaker and row.state == Candidate.State.OPEN]
         if own:
-            store.make_novel(store.ensure_tokens(word for row in own for word in _words_of(row)).values())
+            words = store.ensure_tokens(word for row in own for word in _words_of(row))
+            run_together(store.novel(words.values()))
             for row in own:
                 _outdate(row)
         for assertion in self._known:

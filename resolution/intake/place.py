@@ -1,14 +1,15 @@
 """Places statements in the graph, queues what collides as claims, or keeps candidates, and respects earlier rulings."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F
 
 from memory.channels import TENTATIVE, Channel, is_weaker
+from memory.db.connections import Write
 from memory.db.transactions import run_transaction
 from memory.english.doubt import SpeechAct
 from memory.english.name_shapes import Doubt, find_doubt
@@ -16,17 +17,18 @@ from memory.english.spelling import find_spelling
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
-from memory.graph.judging import PLAIN, Effect, Ruling
+from memory.graph.judging import Effect, Ruling
 from memory.graph.placement import Imported, Placement, SlotSet
 from memory.graph.statement import is_reopened
 from memory.graph.store import Assertion, Attribution
-from memory.models import Dimension, Edge
+from memory.models import Edge
 from memory.types import Slot, Triple, TripleIds
 from resolution.conflicts import rulings
-from resolution.conflicts.opening import list_open_of
-from resolution.conflicts.queue import OPEN, OpenClaims, rebase
+from resolution.conflicts.detection import name_conflicts
+from resolution.conflicts.opening import open_conflict_of
+from resolution.conflicts.queue import OpenClaims, rebase
 from resolution.intake.candidates import HEDGED, CandidateBook
-from resolution.intake.quotas import OverLimit, Quotas
+from resolution.intake.quotas import OverLimit, Place, Quotas, locks_of
 from resolution.models import Claim, CollisionType, DecidedTriple
 
 logger = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ class Outcome:
     - ``decided``: the ruling that stopped it
     - ``reason``: why it was not stored, for people
     - ``excess``: the limit that it exceeds
-    - ``edge``: the fact that it placed or confirmed, and ``conflict_id``: the conflict in which that is disputed
+    - ``edge``: the fact that it placed or confirmed
     """
 
     status: Effect
@@ -55,22 +57,16 @@ class Outcome:
     reason: str = ""
     excess: OverLimit | None = None
     edge: Edge | None = None
-    conflict_id: int | None = None
+
+    @property
+    def conflict_id(self) -> int | None:
+        """The oldest open conflict in which its fact is disputed; other layers' are known after the commit."""
+        return self.edge.disputed_in if self.edge is not None else None
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     """Place the fact, or queue its collision, in its own transaction and within its agent's quotas."""
-    outcomes = run_transaction(lambda: place_statements([Assertion(fact, attribution)], is_metered=True))
-    return with_conflict(outcomes[0])
-
-
-def with_conflict(outcome: Outcome) -> Outcome:
-    """Return the outcome with the oldest open conflict in which its current fact is disputed."""
-    if outcome.edge is None:
-        return outcome
-    found = list_open_of("edge", [outcome.edge.pk])
-    ids = (one["id"] for conflicts in found.values() for one in conflicts)
-    return replace(outcome, conflict_id=min(ids, default=None))
+    return run_transaction(lambda: place_statements([Assertion(fact, attribution)], is_metered=True))[0]
 
 
 def place_statements(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
@@ -80,18 +76,28 @@ def place_statements(assertions: Sequence[Assertion], *, is_metered: bool = Fals
     decided to place the statements. Raises GraphChanged, and OperationalError for a deadlock: then the transaction must
     be retried.
     """
+    said = [one.attribution for one in assertions]
     words = store.lock_words(
-        word
-        for one in assertions
-        for word in (one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of)
+        (
+            word
+            for one in assertions
+            for word in (one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of)
+        ),
+        dimensions=(one.triple.dimension for one in assertions),
+        also=locks_of(said if is_metered else ()),
     )
     assertions = [_rename(one, words.names) for one in assertions] if words.names else assertions
     # Check before anything is added: an invalid fact must not add words to the vocabulary.
     mistakes = {one.triple: find_mistake(one.triple) for one in assertions}
-    book = CandidateBook((triple for triple, mistake in mistakes.items() if not mistake), known=words.ids)
-    quotas = Quotas(book.standing) if is_metered else None
-    if quotas is not None:
-        quotas.read(one for one in assertions if not mistakes[one.triple])
+    valid = [triple for triple, mistake in mistakes.items() if not mistake]
+    placing, book = Placing(valid, known=words.ids), CandidateBook(valid)
+    quotas = Quotas() if is_metered else None
+    is_repeat = all(
+        placing.find_standing(triple) == triple and manner.kind is not SpeechAct.RETRACTS
+        for triple, _, manner in assertions
+    )
+    if quotas is not None and not is_repeat:
+        quotas.read(said, {triple.concept for triple in valid}, is_locked=True)
     outcomes: dict[int, Outcome] = {}
     placeable: dict[int, Assertion] = {}
     for at, assertion in enumerate(assertions):
@@ -100,25 +106,24 @@ def place_statements(assertions: Sequence[Assertion], *, is_metered: bool = Fals
             outcomes[at] = Outcome(Effect.INVALID, triple, reason=mistake)
         elif is_retraction and assertion.manner.is_hedged:
             outcomes[at] = Outcome(Effect.NEEDLESS, triple, reason="A belief takes nothing back.")
-        elif is_retraction and (assertion.attribution.channel == Channel.UNSURE or not _may_be_known(triple)):
+        elif is_retraction and (assertion.attribution.channel == Channel.UNSURE or not placing.may_know(triple)):
             outcomes[at] = _withdraw(book, assertion, Outcome(Effect.NEEDLESS, triple, reason=UNKNOWN))
         elif (vouched := vouch(book, assertion)) is None:
-            outcomes[at] = wait(book, quotas, assertion)
-        elif quotas is not None and (doubt := _find_doubt(book, vouched)) is not None:
+            outcomes[at] = wait(book, quotas, assertion, is_known=placing.find_standing(triple) == triple)
+        elif quotas is not None and (doubt := _find_doubt(placing, vouched)) is not None:
             reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
             outcomes[at] = wait(book, quotas, vouched, doubt.why, reason=reason)
-        elif quotas is not None and (excess := quotas.find_excess(vouched)) is not None:
+        elif quotas is not None and (excess := quotas.find_excess(vouched, placing.describe(triple))) is not None:
             if is_retraction or vouched.attribution.channel == Channel.GUTASK:  # the speaker waits for an answer
                 outcomes[at] = Outcome(Effect.OVER_QUOTA, triple, reason=str(excess), excess=excess)
             else:
-                outcomes[at] = wait(book, quotas, vouched, excess.setting)
+                is_known = placing.find_standing(triple) == triple
+                outcomes[at] = wait(book, quotas, vouched, excess.setting, is_known=is_known)
         else:
             placeable[at] = vouched
-    if placeable:
-        outcomes |= zip(placeable, _place(book, quotas, list(placeable.values()), words.ids), strict=True)
+    outcomes |= zip(placeable, _place(placing, book, quotas, list(placeable.values())), strict=True)
+    placing.write(*(quotas.write() if quotas is not None else ()))
     book.write()
-    if quotas is not None:
-        quotas.write()
     _label([one for one in assertions if not mistakes[one.triple]])
     return [outcomes[at] for at in range(len(assertions))]
 
@@ -147,23 +152,17 @@ def vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     return assertion if is_certain else book.vouch(assertion)
 
 
-def _may_be_known(triple: Triple) -> bool:
-    """True if there may be something to retract. Retracting the unknown must not add words to the vocabulary."""
-    is_fact = Edge.objects.filter(concept__token=triple.concept).exclude(concept=F("parent"))
-    is_claim = Claim.objects.filter(concept__token=triple.concept, status__in=OPEN)
-    return (is_fact.exists() or is_claim.exists()) and Dimension.objects.filter(soas__token=triple.dimension).exists()
-
-
 def _withdraw(book: CandidateBook, assertion: Assertion, outcome: Outcome) -> Outcome:
     """Withdraw a candidate that says what is retracted, and return the outcome of the retraction."""
     is_withdrawn = book.withdraw(assertion)
     return replace(outcome, status=Effect.RETIRED) if is_withdrawn and outcome.status == Effect.NEEDLESS else outcome
 
 
-def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
+def _find_doubt(placing: "Placing", assertion: Assertion) -> Doubt | None:
     """Return the reason why the statement must wait for an operator, unless one has accepted it before."""
     triple, said = assertion.triple, assertion.attribution
-    if said.channel == Channel.OPERATOR or assertion.manner.kind is SpeechAct.RETRACTS or book.is_known(triple):
+    is_certain = said.channel == Channel.OPERATOR or assertion.manner.kind is SpeechAct.RETRACTS
+    if is_certain or placing.find_standing(triple) == triple:
         return None
     return find_doubt(triple.concept, triple.parent, triple.dimension, said.evidence)
 
@@ -175,11 +174,12 @@ def wait(
     why: str = "",
     existing: Triple | None = None,
     reason: str = "It waits until somebody vouches for it.",
+    is_known: bool = False,
 ) -> Outcome:
-    """Keep the statement as a candidate."""
+    """Keep the statement as a candidate, unless the graph has it."""
     triple, said = assertion.triple, assertion.attribution
     why = why or (HEDGED if assertion.manner.is_hedged and said.channel != Channel.EXPLAINED else "")
-    if book.is_known(triple):
+    if is_known:
         book.note_known(assertion)
         return Outcome(Effect.NEEDLESS, triple, reason="It is known already.")
     if quotas is not None and book.is_new(assertion):
@@ -194,10 +194,9 @@ def wait(
 
 
 def _place(
-    book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Assertion], known: Mapping[str, int]
+    placing: "Placing", book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Assertion]
 ) -> list[Outcome]:
-    is_plain = all(one.manner == PLAIN for one in assertions)
-    placing = Placing((one.triple for one in assertions), known=known, is_plain=is_plain)
+    placing.add(one.triple for one in assertions)
     outcomes = []
     for assertion in assertions:
         outcome = placing.place(assertion)
@@ -214,29 +213,43 @@ def _place(
         elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new claim
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
-    placing.write()
     return outcomes
 
 
 class Placing:
     """Statements on their way into the graph, with their slots locked. Nothing is stored before ``write``."""
 
-    def __init__(
-        self, triples: Iterable[Triple], *, known: Mapping[str, int] | None = None, is_plain: bool = True
-    ) -> None:
-        """``known``: the ids of the words that exist, if they are locked. ``is_plain`` is True if no statement corrects
-        or retracts what is current."""
-        self._slots = SlotSet(triples, known=known)
-        ids = {ids for ids in self._slots.ids.values() if ids.concept_id not in self._slots.new_words}
+    def __init__(self, triples: Iterable[Triple], *, known: Mapping[str, int] | None = None) -> None:
+        """``known``: the ids of the words that exist, if they and their dimensions are locked."""
+        self._slots = slots = SlotSet(triples, known=known)
         # Read claims before rulings: if a claim is decided in between, at least its ruling is seen.
-        self._claims = OpenClaims(ids)
-        self._rulings = rulings.find_rulings(ids)
-        self._moves = {} if is_plain else rulings.find_moves(ids)
+        self._claims = OpenClaims(slots.concepts)
+        self._rulings = rulings.find_rulings(slots.concepts, slots.dim_ids)
+        self._moves: dict[Slot, set[int]] = defaultdict(set)
+        for ids, row in self._rulings.items():
+            if row.moved_to_id is not None:
+                self._moves[ids.slot].add(row.moved_to_id)
         self._forgotten: list[DecidedTriple] = []
         self._emptied: list[Slot] = []
-        elsewhere = {row.moved_to_id for row in self._rulings.values() if row.moved_to_id is not None}
-        self._slots.read(elsewhere.union(*self._moves.values()))
-        self.add_supporters = self._slots.add_supporters
+        slots.read(set[int]().union(*self._moves.values()), disputed_in=open_conflict_of("edge"))
+        self._placed: list[Edge] = []
+        self.add, self.find_standing, self.add_supporters = slots.add, slots.find_standing, slots.add_supporters
+
+    def may_know(self, triple: Triple) -> bool:
+        """True if there may be something to retract. Retracting the unknown must not add words to the vocabulary."""
+        slot = self._slots.find_slot(triple)
+        if slot is None or slot[1] not in self._slots.dimensions:
+            return False
+        return self._slots.edges.has_concept(slot[0]) or self._claims.has_concept(slot[0])
+
+    def describe(self, triple: Triple) -> Place:
+        """Describe the place that a statement of the triple is about."""
+        slot = self._slots.find_slot(triple)
+        dim_id = slot[1] if slot is not None else 0
+        disputed = self._claims.list_parents(slot)
+        return Place(
+            self.find_standing(triple), dim_id in self._slots.dimensions, self._slots.keeps_all(dim_id), disputed
+        )
 
     def place(self, assertion: Assertion, imported: Imported | None = None) -> Outcome:
         """Place one statement. ``imported`` is given for a fact that is moved here."""
@@ -281,6 +294,8 @@ class Placing:
             self._claims.turn_against(edge, placement.replaced)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
             self._claims.close_older(ids, edge.said_at)
+        if edge is not None and self._claims.are_about(edge.ids.slot):
+            self._placed.append(edge)
         return Outcome(status, fact, existing=_fact_of(placement.replaced), edge=edge)
 
     def _finish_retraction(self, assertion: Assertion, placement: Placement) -> Outcome:
@@ -297,15 +312,17 @@ class Placing:
         claim = self._claims.add(placement, said, is_isa=edge.is_isa, is_retraction=True)
         return Outcome(Effect.CONFLICT, fact, claim, _fact_of(edge))
 
-    def write(self) -> None:
-        """Store everything. Raises GraphChanged."""
-        self._slots.write()
+    def write(self, *also: Write) -> None:
+        """Store everything, and with it what others write. Raises GraphChanged."""
+        self._slots.write(*also)
         # Log here, not in OpenClaims: an import of thousands is one line in the log, and a preview opens none.
         for row in self._claims.write():
             told = {"conflict": row.conflict_id, "type": row.collision_type}
             transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
+        if self._placed:
+            name_conflicts(self._placed)
         # A retracted fact makes room for the claims against it.
         for slot in self._emptied:
             rebase(slot, fill=True)

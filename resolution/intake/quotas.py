@@ -2,23 +2,24 @@
 imports and decisions are not metered."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal, Protocol
+from functools import cached_property
+from typing import Final, Literal, NamedTuple, Protocol
 from zlib import crc32
 
-from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
 from memory.attribution.client_names import is_registered
 from memory.channels import Channel
-from memory.db.connections import columns, fetch_rows
+from memory.db.connections import Write, columns, fetch_rows
 from memory.db.locks import Lock, lock_until_commit
 from memory.english.doubt import SpeechAct
-from memory.graph.store import Assertion, Attribution
-from memory.models import Config, Edge, Source
+from memory.graph.store import Assertion, Attribution, Held
+from memory.models import Edge, Source
+from memory.settings.registry import read_rows
 from memory.types import SEED_DIMENSIONS, Triple
 from resolution.models import AgentHour
 from resolution.models.quotas import hour_of
@@ -51,32 +52,25 @@ OF_GUTASK: Final = ("facts", "memories")
 COUNTS: Final = (*LIMITS, "exceeded")
 METERED: Final = (Channel.USER, Channel.GUTASK)
 
-# What these agents, if they have a token, and the two groups of others have used up in an hour.
+# The settings; what these agents, if they have a token, and the two groups of others have used up in an hour; and how
+# many facts these concepts have.
 USED: Final = f"""
-    SELECT name, {", ".join(f"coalesce({count}, 0)" for count in COUNTS)}
+    SELECT 'config', key, ARRAY[value] FROM config
+    UNION ALL
+    SELECT 'used', name, ARRAY[{", ".join(f"coalesce({count}, 0)::text" for count in COUNTS)}]
     FROM (SELECT name FROM agent WHERE name = ANY(%s) UNION SELECT unnest(%s::text[])) AS metered
     LEFT JOIN agent_hour ON agent_hour.agent = name AND hour = %s
+    UNION ALL
+    SELECT 'facts', token, ARRAY[count(edge_id)::text] FROM soas JOIN urd USING (id)
+    WHERE token = ANY(%s) AND parent_id <> id GROUP BY token
 """
-# In one order, and as the last rows of the transaction, so that two writers cannot deadlock.
+# In one order, so that two writers cannot deadlock.
 ADD: Final = f"""
     INSERT INTO agent_hour (agent, hour, {", ".join(COUNTS)})
     SELECT agent, %s, {", ".join(COUNTS)} FROM unnest(%s::text[]{", %s::int[]" * len(COUNTS)})
     AS new (agent, {", ".join(COUNTS)}) ORDER BY agent
     ON CONFLICT (agent, hour) DO UPDATE SET
     {", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)}
-"""
-# Of concepts, the number of facts; of dimensions, whether they keep all; of open claims, slot and parent.
-CROWDING: Final = """
-    SELECT 'facts', token, count(edge_id)::text, '' FROM soas JOIN urd USING (id)
-    WHERE token = ANY(%(concepts)s) AND parent_id <> id GROUP BY token
-    UNION ALL
-    SELECT 'dimension', token, CASE WHEN is_additive THEN 'keeps all' ELSE '' END, ''
-    FROM soas JOIN dimension USING (id) WHERE token = ANY(%(dimensions)s)
-    UNION ALL
-    SELECT concept.token, dim.token, parent.token, 'claim' FROM resolution_queue AS claim
-    JOIN soas AS concept ON concept.id = concept_id JOIN soas AS dim ON dim.id = dim_id
-    JOIN soas AS parent ON parent.id = incoming_parent_id
-    WHERE concept.token = ANY(%(concepts)s) AND dim.token = ANY(%(dimensions)s) AND status IN ('pending', 'proposed')
 """
 
 
@@ -96,126 +90,122 @@ class OverLimit:
         return f"It is not stored: {what} ({self.setting})."
 
 
-@dataclass(slots=True)
-class Crowding:
-    """The counts in the places that some statements are about."""
+class Place(NamedTuple):
+    """What is known of the place that a statement is about: the fact in it, whether its dimension exists and keeps all,
+    and the parents that open claims give the slot."""
 
-    facts: Counter[str] = field(default_factory=Counter)  # by concept
-    lonely: Counter[str] = field(default_factory=Counter)  # by concept: dimensions that only hold its own facts
-    dimensions: set[str] = field(default_factory=set)  # existing ones among those named
-    additive: set[str] = field(default_factory=set)  # those of them that keep all
-    disputed: Mapping[NamedSlot, set[str]] = field(default_factory=lambda: defaultdict(set))  # parents of open claims
+    standing: Triple | None = None
+    has_dimension: bool = True
+    keeps_all: bool = False
+    disputed: Collection[str] = ()
+
+
+EMPTY: Final = Place()
 
 
 class Quotas:
     """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``."""
 
-    def __init__(self, standing: Mapping[Triple, Triple]) -> None:
-        """``standing`` maps the statements' triples to the facts in their places."""
-        self._standing = standing
+    def __init__(self) -> None:
         self._placed: dict[NamedSlot | Triple, Triple] = {}  # by slot or, in dimensions that keep all, by triple
         self._hour = hour_of(timezone.now())
+        self._settings = read_rows({})[0]
         self._used: dict[str, Counter[str]] = {}
+        self._facts: Counter[str] = Counter()  # by concept
+        self._disputed: dict[NamedSlot, set[str]] = defaultdict(set)  # parents of claims that are new here
+        self._dimensions: set[str] = set()  # new ones
         self._new: dict[str, Counter[str]] = defaultdict(Counter)
         self._expected: dict[str, Counter[str]] = defaultdict(Counter)  # statements not placed yet
-        self._crowding = Crowding()
 
-    def read(self, assertions: Iterable[Assertion]) -> None:
-        """Read the counts for the statements. Must be called before the other methods."""
-        new = [
-            one
-            for one in assertions
-            if one.manner.kind is SpeechAct.RETRACTS or self._standing.get(one.triple) != one.triple
-        ]
-        if not new:
-            return
-        self.read_used(one.attribution for one in new)
-        self._crowding = _find_crowding([one.triple for one in new])
+    def read(self, said: Collection[Attributed], concepts: Iterable[str] = (), *, is_locked: bool = False) -> None:
+        """Read what these speakers have used up in this hour, and how many facts these concepts have. ``is_locked``:
+        the caller holds ``locks_of`` the speakers."""
+        if not is_locked:
+            lock_until_commit(Lock.QUOTA, locks_of(said)[1])
+        others, settings = [AgentHour.STRANGERS, AgentHour.LOCAL_GUTASK], dict[str, str]()
+        for kind, name, values in fetch_rows(USED, [[*{one.agent for one in said}], others, self._hour, [*concepts]]):
+            if kind == "config":
+                settings[name] = values[0]
+            elif kind == "used":
+                self._used[name] = Counter(dict(zip(COUNTS, map(int, values), strict=True)))
+            else:
+                self._facts[name] = int(values[0])
+        self._settings = read_rows(settings)[0]
 
-    def read_used(self, said: Iterable[Attributed]) -> None:
-        """Read only what these speakers have used up in this hour; until the commit nobody else does. Otherwise two
-        workers would each give a stranger what is left."""
-        agents = {one.agent for one in said}
-        lock_until_commit(Lock.QUOTA, {crc32(name.encode()) >> 1 if is_registered(name) else 0 for name in agents})
-        others = [AgentHour.STRANGERS, AgentHour.LOCAL_GUTASK]
-        for group, *counts in fetch_rows(USED, [[*agents], others, self._hour]):
-            self._used[group] = Counter(dict(zip(COUNTS, counts, strict=True)))
-
-    def find_excess(self, assertion: Assertion) -> OverLimit | None:
+    def find_excess(self, assertion: Assertion, place: Place = EMPTY) -> OverLimit | None:
         """Return the limit that the statement would exceed in the graph or the queue. If there is none, count the
         statement."""
         triple, said = assertion.triple, assertion.attribution
         if assertion.manner.kind is SpeechAct.RETRACTS:
-            return self._find_retraction_excess(said)
-        slot, crowding = (triple.concept, triple.dimension), self._crowding
-        place = triple if triple.dimension in crowding.additive else slot
-        standing = self._placed.get(place) or self._standing.get(triple)
+            return self._note(self._find_overuse("facts", said) if said.channel in METERED else None, said)
+        slot = triple.concept, triple.dimension
+        key = triple if place.keeps_all else slot
+        standing = self._placed.get(key) or place.standing
         is_concluded = said.channel == Channel.EXPLAINED  # a conclusion fills an empty slot or becomes a candidate
         if standing == triple or (said.channel not in METERED and not (is_concluded and standing is None)):
             return None
-        disputed = crowding.disputed.get(slot, ())
+        disputed = self._disputed[slot].union(place.disputed)
         if standing is not None and triple.parent in disputed:
             return None  # a repeat
         count = "facts" if standing is None else "conflicts"
-        excess = self._find_crowd(triple, len(disputed), is_free=standing is None) or self._find_overuse(count, said)
+        is_new = not place.has_dimension and triple.dimension not in self._dimensions
+        crowd = self._find_crowd(triple.concept, is_new) if standing is None else None
+        if standing is not None and len(disputed) >= CONFLICT_MEMBERS_MAX:
+            crowd = "conflict_members_max"
+        excess = OverLimit(crowd, None) if crowd is not None else self._find_overuse(count, said)
         if excess is not None:
-            self._new[self._group_of(said)]["exceeded"] += 1
-            return excess
+            return self._note(excess, said)
         self._expected[self._group_of(said)][count] += 1
         if standing is not None:
-            crowding.disputed[slot].add(triple.parent)
+            self._disputed[slot].add(triple.parent)
             return None
-        self._placed[place] = triple
-        crowding.facts[triple.concept] += 1
-        if triple.dimension not in crowding.dimensions:
-            crowding.dimensions.add(triple.dimension)
-            crowding.lonely[triple.concept] += 1
+        self._placed[key] = triple
+        self._facts[triple.concept] += 1
+        if is_new:
+            self._dimensions.add(triple.dimension)
+            self._own[triple.concept] += 1
         return None
-
-    def _find_retraction_excess(self, said: Attribution) -> OverLimit | None:
-        excess = self._find_overuse("facts", said) if said.channel in METERED else None
-        self._new[self._group_of(said)]["exceeded"] += excess is not None
-        return excess
 
     def find_excess_of(self, count: Literal["candidates", "memories"], said: Attributed) -> OverLimit | None:
         """Return the limit that one more candidate or memory would exceed."""
-        excess = self._find_overuse(count, said)
-        if excess is not None:
-            self._new[self._group_of(said)]["exceeded"] += 1
-        return excess
+        return self._note(self._find_overuse(count, said), said)
 
     def count(self, name: str, said: Attributed) -> None:
         self._new[self._group_of(said)][name] += 1
 
-    def write(self) -> None:
-        if any(count for counts in self._new.values() for count in counts.values()):
-            rows = [(agent, *(counts[name] for name in COUNTS)) for agent, counts in self._new.items()]
-            with connection.cursor() as cursor:
-                cursor.execute(ADD, [self._hour, *columns(rows, 1 + len(COUNTS))])
+    def write(self) -> list[Write]:
+        """Return what stores the counts."""
+        rows = [(agent, *(counts[name] for name in COUNTS)) for agent, counts in self._new.items() if counts.total()]
+        return [(ADD, [self._hour, *columns(rows, 1 + len(COUNTS))])] if rows else []
+
+    def _note(self, excess: OverLimit | None, said: Attributed) -> OverLimit | None:
+        self._new[self._group_of(said)]["exceeded"] += excess is not None
+        return excess
 
     def _find_overuse(self, count: str, said: Attributed) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # bounded by the limit on the model's calls
             return None
         group = self._group_of(said)
         now = max(self._new[group][count], self._expected[group][count])
-        if self._used.get(group, Counter())[count] + now < self._limit(group, count):
-            return None
-        return OverLimit(_limit_of(group, count), self._hour + timedelta(hours=1))
+        limit = GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else LIMITS[count]
+        most = PER_HOUR[limit] if limit in PER_HOUR else int(getattr(self._settings, limit))
+        is_over = self._used.get(group, Counter())[count] + now >= most
+        return OverLimit(limit, self._hour + timedelta(hours=1)) if is_over else None
 
-    def _limit(self, group: str, count: str) -> int:
-        limit = _limit_of(group, count)
-        return PER_HOUR[limit] if limit in PER_HOUR else int(getattr(Config.tuning(), limit))
+    def _find_crowd(self, concept: str, is_new_dimension: bool) -> str | None:
+        if self._facts[concept] >= FACTS_PER_CONCEPT_MAX:
+            return "facts_per_concept_max"
+        is_lonely = is_new_dimension and self._own[concept] >= NEW_DIMENSIONS_PER_CONCEPT_MAX
+        return "new_dimensions_per_concept_max" if is_lonely else None
 
-    def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> OverLimit | None:
-        crowding = self._crowding
-        if not is_free:
-            return OverLimit("conflict_members_max", None) if disputed >= CONFLICT_MEMBERS_MAX else None
-        if crowding.facts[triple.concept] >= FACTS_PER_CONCEPT_MAX:
-            return OverLimit("facts_per_concept_max", None)
-        is_new = triple.dimension not in crowding.dimensions
-        if is_new and crowding.lonely[triple.concept] >= NEW_DIMENSIONS_PER_CONCEPT_MAX:
-            return OverLimit("new_dimensions_per_concept_max", None)
-        return None
+    @cached_property
+    def _own(self) -> Counter[str]:
+        """By concept: dimensions that hold only facts about it. Only asked of statements with new dimensions."""
+        facts = Edge.objects.filter(concept__token__in=[*self._facts]).exclude(concept=F("parent")).order_by()
+        others = Edge.objects.filter(dim=OuterRef("dim")).exclude(concept=OuterRef("concept"))
+        alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])
+        alone = alone.exclude(Exists(others.exclude(concept=F("parent"))))
+        return Counter(dict(alone.values_list("concept__token").annotate(count=Count("pk"))))
 
     def _group_of(self, said: Attributed) -> str:
         if said.agent in self._used:
@@ -226,30 +216,11 @@ class Quotas:
         return AgentHour.LOCAL_GUTASK if is_gutask else AgentHour.STRANGERS
 
 
-def _limit_of(group: str, count: str) -> str:
-    return GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else LIMITS[count]
-
-
-def _find_crowding(triples: Iterable[Triple]) -> Crowding:
-    triples = list(triples)
-    concepts, dimensions = {one.concept for one in triples}, {one.dimension for one in triples}
-    found = Crowding()
-    named = {"concepts": list(concepts), "dimensions": list(dimensions)}
-    for first, second, third, kind in fetch_rows(CROWDING, named):
-        if kind == "claim":
-            found.disputed[first, second].add(third)
-        elif first == "facts":
-            found.facts[second] = int(third)
-        else:
-            found.dimensions.add(second)
-            found.additive.update([second] if third else [])
-    if dimensions - found.dimensions:
-        facts = Edge.objects.filter(concept__token__in=concepts).exclude(concept=F("parent")).order_by()
-        others = Edge.objects.filter(dim=OuterRef("dim")).exclude(concept=OuterRef("concept"))
-        alone = facts.exclude(channel=Channel.OPERATOR).exclude(dim__token__in=[name for name, *_ in SEED_DIMENSIONS])
-        alone = alone.exclude(Exists(others.exclude(concept=F("parent"))))
-        found.lonely.update(dict(alone.values_list("concept__token").annotate(count=Count("pk"))))
-    return found
+def locks_of(said: Iterable[Attributed]) -> Held:
+    """Return the locks, and their numbers, on what counts for these speakers. Without them two workers would each give
+    a stranger what is left."""
+    numbers = {crc32(one.agent.encode()) >> 1 if is_registered(one.agent) else 0 for one in said}
+    return [Lock.QUOTA.value] * len(numbers), [*numbers]
 
 
 def prune(now: datetime) -> int:

@@ -1,6 +1,6 @@
 """Graduates memories to facts: a fact has a slot, and is recalled with its concept."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory.db.transactions import in_transaction
 from memory.graph.fact_syntax import parse_concept
@@ -12,7 +12,7 @@ from memory.types import Triple
 from resolution.actors import Actor
 from resolution.conflicts.memories import close_moot_conflicts
 from resolution.errors import InvalidDecision, Outdated
-from resolution.intake.place import CURRENT, Outcome, place_statements, with_conflict
+from resolution.intake.place import CURRENT, Outcome, place_statements
 from resolution.memories.service import change_by, lock_memory
 
 Status = Memory.Status
@@ -26,6 +26,7 @@ class Graduated:
     outcome: Outcome
 
 
+@in_transaction
 def graduate(
     memory_id: int, actor: Actor, *, concept: str, dimension: str, parent: str = "", is_isa: bool | None = None
 ) -> Graduated:
@@ -34,14 +35,6 @@ def graduate(
     ``parent`` defaults to the memory's value, ``is_isa`` to what is usual in the dimension. If the fact collides, the
     memory stays current until that is decided. Raises UnknownId, Outdated, InvalidDecision, FactMistake.
     """
-    done = _graduate(memory_id, actor, concept=concept, dimension=dimension, parent=parent, is_isa=is_isa)
-    return replace(done, outcome=with_conflict(done.outcome))
-
-
-@in_transaction
-def _graduate(
-    memory_id: int, actor: Actor, *, concept: str, dimension: str, parent: str, is_isa: bool | None
-) -> Graduated:
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
         raise Outdated(f"memory {memory_id} is no longer current: it is {memory.get_status_display()}")

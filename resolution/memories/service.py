@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memory.attribution.client_names import voice_of
 from memory.channels import Channel, is_weaker
+from memory.db.connections import run_together
 from memory.db.transactions import Parameters, run_transaction
 from memory.memories import store
 from memory.memories.comparing import find_rivals
@@ -56,12 +57,12 @@ def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Reme
     if not remarks:
         return []
     lock_places(remark.draft for remark in remarks)
-    quotas = Quotas({}) if is_metered else None
+    quotas = Quotas() if is_metered else None
     if quotas is not None:
-        quotas.read_used(remarks)
+        quotas.read(remarks)
     outcomes = [_take_in_one(remark, quotas) for remark in remarks]
     if quotas is not None:
-        quotas.write()
+        run_together(*quotas.write())
     return outcomes
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from memory.db.connections import run_together
 from memory.db.transactions import GraphChanged, in_transaction, run_transaction
 from memory.english.doubt import SpeechAct
 from memory.graph import store
@@ -225,6 +226,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
     triples = [rename(triple, new) for triple in (*was, *claimed)]
     possible = {triple for triple in triples if not find_mistake(triple)}
     placing, book = Placing(possible), CandidateBook(possible)
+    placing.add(possible)
 
     def settle(triple: Triple, said: Attribution, imported: Imported | None = None, manner: Manner = PLAIN) -> Outcome:
         if triple not in possible:
@@ -251,11 +253,12 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
         moved.append(Moved(old, settle(triple, claim.attribution, manner=manner), is_claim=True))
     placing.write()
     book.write()
-    store.write_history(
+    gone = store.noted(
         store.build_history(store.Action.RETIRE, edge, by, before=take_snapshot(edge, KEYED_FIELDS), after=None)
         for edge, one in zip(edges, moved, strict=False)
         if one.outcome.status != "inserted"
     )
+    run_together(gone)
     _move_support(claims, {claim.pk: one.outcome.claim for claim, one in zip(claims, moved[len(edges) :], strict=True)})
     return moved
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from memory.channels import Channel, is_weaker, may_change
+from memory.db.connections import run_together
 from memory.db.transactions import GraphChanged, in_transaction
 from memory.english.doubt import SpeechAct
 from memory.english.name_shapes import find_doubt
@@ -64,8 +65,8 @@ def _name(statement: Assertion) -> Outcome:
     triple, said = statement.triple, statement.attribution
     if mistake := find_name_mistake(triple.concept) or find_name_mistake(triple.parent):
         return Outcome(Effect.INVALID, triple, reason=mistake)
-    book, quotas = CandidateBook([triple]), Quotas({})
-    quotas.read([statement])
+    book, quotas = CandidateBook([triple]), Quotas()
+    quotas.read([said])
     if (vouched := vouch(book, statement)) is None:
         outcome = wait(book, quotas, statement)
     else:
@@ -77,7 +78,7 @@ def _name(statement: Assertion) -> Outcome:
                 return Outcome(Effect.INVALID, triple, reason=str(error))
             outcome = wait(book, quotas, vouched, TWO_NAMES, reason=str(error))
     book.write()
-    quotas.write()
+    run_together(*quotas.write())
     return outcome
 
 
@@ -197,12 +198,12 @@ def _refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
     if (doubt := find_doubt(concept, alias, TYPE, said.evidence)) is not None:
         raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
     counted = Assertion(Triple(concept, alias, TYPE, True), said)
-    quotas = Quotas({})
-    quotas.read([counted])
+    quotas = Quotas()
+    quotas.read([said], [concept])
     if (excess := quotas.find_excess(counted)) is not None:
         raise DecisionError(str(excess))
     quotas.count("facts", said)
-    quotas.write()
+    run_together(*quotas.write())
 
 
 def _refuse_used(word: Soas) -> None:

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.attribution.client_names import choose_remembered
-from memory.db.connections import chunks
+from memory.db.connections import chunks, run_together
 from memory.graph import store
 from memory.graph.judging import Effect, Ruling
 from memory.graph.placement import Differences, Imported, Placement, SlotSet
@@ -79,17 +79,18 @@ class GraphImport:
             self._place(portion, is_last_try=True)
         # At the end, all words in order: the flusher locks them in the same order.
         for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
-            store.make_novel(concepts)
+            run_together(store.novel(concepts))
         for slot in sorted(self._disputed):
             rebase(slot, fill=False)
 
     def _place(self, facts: Sequence[NumberedFact], *, is_last_try: bool = False) -> list[NumberedFact]:
         """Place the facts, and return those that would close a cycle. On the last try, they are queued instead."""
-        slots = SlotSet([line.triple for _, line in facts], is_import=True)
-        triples = set(slots.ids.values())
-        claims, known = OpenClaims(triples), rulings.find_rulings(triples)
+        triples = [line.triple for _, line in facts]
+        slots = SlotSet(triples, is_import=True)
         # Read claims and rulings before the slots, as intake does: of a claim decided in between, the ruling is seen.
+        claims, known = OpenClaims(slots.concepts), rulings.find_rulings(slots.concepts, slots.dim_ids)
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
+        slots.add(triples)
         waiting: list[NumberedFact] = []
         placed: set[TripleIds] = set()
         replaced: list[Edge] = []
@@ -145,7 +146,9 @@ class GraphImport:
                 concept_id__in={triple.concept_id for triple in by_triple},
                 dim_id__in={triple.dim_id for triple in by_triple},
             )
-            settled = rulings.find_rulings(by_triple).keys() | {edge.ids for edge in edges} & by_triple.keys()
+            concepts, dims = ({one[at] for one in by_triple} for at in (0, 1))
+            decided = rulings.find_rulings(concepts, dims).keys()
+            settled = (decided | {edge.ids for edge in edges}) & by_triple.keys()
             DecidedTriple.objects.bulk_create(
                 DecidedTriple(
                     **triple._asdict(),

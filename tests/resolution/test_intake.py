@@ -3,11 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.models import Claim
-from tests.arrange import fact, teach
+from tests.arrange import fact, say, teach
 
 pytestmark = pytest.mark.django_db
 
@@ -166,3 +168,23 @@ def test_the_slot_of_a_root_cannot_be_claimed() -> None:
 
     assert outcome.status == "invalid"
     assert Edge.objects.get(concept__token="type").is_root
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("text", "status", "most"),
+    [
+        ("gnommoweb isa server type", "inserted", 12),
+        ("gnommoweb ispart tyr runs-on", "confirmed", 9),
+        ("gnommoweb ispart odin runs-on", "conflict", 14),
+    ],
+)
+def test_a_slot_is_read_once(text: str, status: str, most: int) -> None:
+    teach("gnommoweb ispart tyr runs-on")
+    teach("tyr isa server type")
+
+    with CaptureQueriesContext(connection) as captured:
+        assert say(text, "winky").status == status
+
+    statements = [query["sql"] for query in captured if query["sql"] not in ("BEGIN", "COMMIT")]
+    assert len(statements) <= most, statements
