@@ -83,8 +83,9 @@ def find_claim(conflict_id: int, claim_id: int | None) -> MemberKey:
     waiting = list(rows.filter(status__in=OPEN).order_by(*IN_ORDER).values_list("pk", flat=True))
     if len(waiting) > 1:
         raise InvalidDecision(f"Name the claim as member_id: {', '.join(map(str, waiting))} are open.")
-    if (last := rows.order_by("-resolved_at", "-pk").values_list("pk", flat=True).first()) is not None:
-        return MemberKey(waiting[0] if waiting else last, Kind.CLAIM)
+    found = waiting or rows.order_by("-resolved_at", "-pk").values_list("pk", flat=True)[:1]
+    if found:
+        return MemberKey(found[0], Kind.CLAIM)
     if (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
         raise InvalidDecision(f"Conflict {conflict_id} is of the kind {conflict.slot_kind}: decide it by an action.")
     raise UnknownId(f"There is no conflict {conflict_id}.")

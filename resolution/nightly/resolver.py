@@ -136,9 +136,14 @@ class ResolverRun:
             if self.run.mode == "propose" or not _may_decide(claim, verdict):
                 return self.propose(claim, verdict)
             actor = Actor(f"resolver: {self.run.model_name}", Source.FESTINGER, self.run)
-            verdict = replace(verdict, member=MemberKey(claim.pk, Kind.CLAIM))
-            member = ConflictMember.objects.get(conflict=claim.conflict_id, kind=Kind.CLAIM, object_id=claim.pk)
-            decide(claim.conflict_id, verdict, actor, seen=describe_seen([ClaimRow(member, claim)]))
+            member = ConflictMember.objects.filter(kind=Kind.CLAIM, object_id=claim.pk).first()
+            if member is None:
+                return OVERTAKEN
+            named, seen = (
+                replace(verdict, member=MemberKey(claim.pk, Kind.CLAIM)),
+                describe_seen([ClaimRow(member, claim)]),
+            )
+            decide(member.conflict_id, named, actor, seen=seen)
             return verdict.decision
         except (RunLost, AbortRun):
             raise

@@ -26,6 +26,7 @@ from tests.arrange import (
     graph,
     relocate,
     say,
+    seen_of,
     status,
     update,
 )
@@ -269,9 +270,10 @@ def test_a_triple_that_was_decided_again_since_stays_decided(claim: Claim) -> No
 
 
 def test_a_row_that_was_put_against_the_new_fact_and_decided_since_stays_decided(claim: Claim) -> None:
+    seen = seen_of(claim.conflict)
     other = say("gnommoweb isa service type", "kreacher").claim
     assert other is not None
-    decision = update(claim.pk, OPERATOR, "")
+    decision = update(claim.pk, OPERATOR, "", seen=seen)
     dismiss(other.pk, OPERATOR, "")
 
     undo(decision.pk, OPERATOR)
