@@ -128,6 +128,12 @@ class Plan:
         return [one for one in others if one not in self.losers and not self.agrees(one)]
 
     @property
+    def slots(self) -> set[tuple[int, int]]:
+        """The slots of facts that go, and of those that become current."""
+        gone = [one for one in self.losers if not one.is_open_claim]
+        return {slot for one in (*gone, *self.accepted, self.winner) if one is not None for slot in one.slots}
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """The decision's arguments. Those of a whole decision link it to all members."""
         lost = [] if self.keeps_all else self.losers
@@ -158,7 +164,7 @@ def _decide(conflict_id: int, verdict: Verdict, actor: Actor, seen: str | None) 
     with recording(kind, actor, verdict.reason, **about) as decision:
         why = {"decision": decision.pk, "kind": kind, "actor": actor.signature, "reason": verdict.reason}
         _change_facts(plan, dim_ids)
-        if is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
+        if claim is not None and is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
             concepts = {claim.concept_id, *([plan.existing.row.concept_id] if plan.existing is not None else [])}
             refresh_facts(Edge.objects.filter(concept_id__in=concepts).values_list("pk", flat=True))
         _close_claims(plan, why | ({"conflict": conflict.pk} if plan.is_whole else arguments))
@@ -166,7 +172,7 @@ def _decide(conflict_id: int, verdict: Verdict, actor: Actor, seen: str | None) 
             _change_others(plan, why | arguments)
         # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a
         # claim.
-        for slot in find_changed_slots(decision.pk):
+        for slot in find_changed_slots(decision.pk) if verdict.decision in MOVES else plan.slots:
             rebase(slot, fill=False)
         if waiting := [one.row.pk for one in plan.undecided if one.is_open_claim]:  # a retraction of what is gone
             gone = Claim.objects.filter(pk__in=waiting, status=Claim.Status.RESOLVED)

@@ -2,7 +2,6 @@
 made current. What changes rows runs inside the caller's transaction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Any, Final
 
@@ -32,69 +31,42 @@ from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple, De
 Kind = ConflictMember.Kind
 
 
-@dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member and its row, None if that is gone. ``heir``: the decided claim by which a fact gave way or, with
-    ``is_moved``, went to another slot. ``stored``: what a memory says of its slot."""
+    """A member and its row; a member of this class itself has lost its row. ``heir`` is then the decided claim by which
+    a fact gave way or, with ``is_moved``, went to another slot.
 
-    member: ConflictMember
-    row: Any = None
-    heir: Claim | None = None
-    is_moved: bool = False
-    stored: str = ""
+    ``text``: the row's current words, or those stored with the member. ``value``: what the row gives its slot; "" if
+    nothing, or if it denies a value. ``is_current``: True if the row is in force. ``project``: None for facts.
+    ``person``: the speaker whom it concerns, None for everybody. ``triple``: the fact that it states, claims or once
+    stated. ``slots``: those of a fact, past or present; for a claim its own and, for a cycle, the one where it closes.
+    """
 
-    @property
-    def text(self) -> str:
-        """The row's current words, or those stored with the member if nothing else is left."""
-        return self.member.text or (self.heir.existing_words if self.heir is not None else "")
+    value: str = ""
+    is_current = is_open_claim = is_retraction = False
+    project: int | None = None
+    person: tuple[str, str] | None = None
+    triple: TripleIds | None = None
+    slots: Collection[tuple[int, int]] = ()
 
-    @property
-    def value(self) -> str:
-        """The value that the row gives its slot; "" if it gives none, or denies one."""
-        return ""
+    def __init__(
+        self, member: ConflictMember, row: Any = None, heir: Claim | None = None, is_moved: bool = False
+    ) -> None:
+        self.member, self.row, self.heir, self.is_moved = member, row, heir, is_moved
+        self.text = member.text or (heir.existing_words if heir is not None else "")
+        self.read()
 
-    @property
-    def is_current(self) -> bool:
-        """True if the row is in force. History rows never are."""
-        return False
-
-    @property
-    def is_open_claim(self) -> bool:
-        return False
-
-    @property
-    def is_retraction(self) -> bool:
-        return False
-
-    @property
-    def state(self) -> str:
-        """The state that a decider saw besides the text."""
-        return str(int(self.is_current))
-
-    @property
-    def project(self) -> int | None:
-        """The project of the row; None for facts."""
-        return None
-
-    @property
-    def person(self) -> tuple[str, str] | None:
-        """The speaker whom it concerns, or None if it concerns everybody."""
-        return None
-
-    @property
-    def triple(self) -> TripleIds | None:
-        """The fact that the row states, claims or once stated."""
-        return None
-
-    @property
-    def slots(self) -> set[tuple[int, int]]:
-        """The slots of a fact, past or present; for a claim, its slot and, for a cycle, the one where it closes."""
-        return set()
+    def read(self) -> None:
+        """Set what the row says."""
 
     @property
     def places(self) -> set[tuple[int, ...]]:
         """The slots of facts and claims or, if the dimension keeps all, their own places in them."""
         return set()
+
+    @property
+    def state(self) -> str:
+        """The state that a decider saw besides the text."""
+        return str(int(self.is_current))
 
     @property
     def reference(self) -> dict[str, Any]:
@@ -114,41 +86,23 @@ class MemberRow:
 
 
 class ClaimRow(MemberRow):
-    __slots__ = ()
     row: Claim
 
-    @property
-    def text(self) -> str:
-        return self.row.words
-
-    @property
-    def value(self) -> str:
-        return "" if self.is_retraction else str(self.row.incoming_parent)
-
-    @property
-    def is_open_claim(self) -> bool:
-        return self.row.status in OPEN
-
-    @property
-    def is_retraction(self) -> bool:
-        return self.row.is_retraction
-
-    @property
-    def state(self) -> str:
-        return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
-
-    @property
-    def triple(self) -> TripleIds | None:
-        return None if self.is_retraction else self.row.incoming
-
-    @property
-    def slots(self) -> set[tuple[int, int]]:
-        return {place.slot for place in self.row.places}
+    def read(self) -> None:
+        self.text, self.is_open_claim = self.row.words, self.row.status in OPEN
+        self.is_retraction = self.row.is_retraction
+        self.slots = {place.slot for place in self.row.places}
+        if not self.is_retraction:
+            self.value, self.triple = str(self.row.incoming_parent), self.row.incoming
 
     @property
     def places(self) -> set[tuple[int, ...]]:
         is_additive = self.row.dim.dimension.is_additive
         return {tuple(place if is_additive else place.slot) for place in self.row.places}
+
+    @property
+    def state(self) -> str:
+        return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
 
     def retire(self, winner: MemberRow | None, actor: Actor, reason: str) -> None:
         rulings.remember_claim(self.row, DecidedTriple.Kind.DISMISSED)
@@ -168,28 +122,12 @@ class ClaimRow(MemberRow):
 
 
 class FactRow(MemberRow):
-    __slots__ = ()
     row: Edge
+    is_current = True
 
-    @property
-    def text(self) -> str:
-        return str(self.row)
-
-    @property
-    def value(self) -> str:
-        return str(self.row.parent)
-
-    @property
-    def is_current(self) -> bool:
-        return True
-
-    @property
-    def triple(self) -> TripleIds:
-        return self.row.ids
-
-    @property
-    def slots(self) -> set[tuple[int, int]]:
-        return {(self.row.concept_id, self.row.dim_id)}
+    def read(self) -> None:
+        self.text, self.value, self.triple = str(self.row), str(self.row.parent), self.row.ids
+        self.slots = {(self.row.concept_id, self.row.dim_id)}
 
     @property
     def places(self) -> set[tuple[int, ...]]:
@@ -210,16 +148,12 @@ class FactRow(MemberRow):
 
 
 class PastFactRow(MemberRow):
-    __slots__ = ()
     row: EdgeHistory
 
-    @property
-    def triple(self) -> TripleIds | None:
-        return read_ids(self.row.after) if self.row.after is not None else None
-
-    @property
-    def slots(self) -> set[tuple[int, int]]:
-        return {(self.row.concept_id, self.row.dim_id)}
+    def read(self) -> None:
+        self.slots = {(self.row.concept_id, self.row.dim_id)}
+        if self.row.after is not None:
+            self.triple = TripleIds(*(self.row.after[name] for name in ("concept_id", "dim_id", "parent_id")))
 
     def make_current(self, actor: Actor, reason: str) -> None:
         if self.triple is None or self.row.after is None:
@@ -230,28 +164,14 @@ class PastFactRow(MemberRow):
 
 
 class MemoryRow(MemberRow):
-    __slots__ = ()
+    """A memory; ``value`` is set by ``read_rows``."""
+
     row: Memory
 
-    @property
-    def text(self) -> str:
-        return str(self.row)
-
-    @property
-    def value(self) -> str:
-        return self.stored
-
-    @property
-    def is_current(self) -> bool:
-        return self.row.status == Memory.Status.ACTIVE
-
-    @property
-    def project(self) -> int | None:
-        return self.row.project_id
-
-    @property
-    def person(self) -> tuple[str, str] | None:
-        return (self.row.agent, self.row.person) if self.row.is_personal else None
+    def read(self) -> None:
+        self.text, self.project = str(self.row), self.row.project_id
+        self.is_current = self.row.status == Memory.Status.ACTIVE
+        self.person = (self.row.agent, self.row.person) if self.row.is_personal else None
 
     def retire(self, winner: MemberRow | None, actor: Actor, reason: str) -> None:
         heir = winner.row if isinstance(winner, MemoryRow) else None
@@ -269,24 +189,11 @@ class MemoryRow(MemberRow):
 
 
 class StateRow(MemberRow):
-    __slots__ = ()
     row: ProjectState
 
-    @property
-    def text(self) -> str:
-        return str(self.row)
-
-    @property
-    def value(self) -> str:
-        return self.row.value
-
-    @property
-    def is_current(self) -> bool:
-        return self.row.status == "active"
-
-    @property
-    def project(self) -> int | None:
-        return self.row.project_id
+    def read(self) -> None:
+        self.text, self.value, self.project = str(self.row), self.row.value, self.row.project_id
+        self.is_current = self.row.status == "active"
 
     def retire(self, winner: MemberRow | None, actor: Actor, reason: str) -> None:
         heir = winner.row if isinstance(winner, StateRow) else None
@@ -327,15 +234,14 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
         if is_locked and kind != Kind.EDGE_HISTORY:
             rows = rows.select_for_update(of=("self",)).order_by("pk")
         found |= {(kind, row.pk): row for row in rows}
-    memory_ids = [key for kind, key in found if kind == Kind.MEMORY]
-    claims = SlotClaim.objects.filter(kind=Kind.MEMORY, object_id__in=memory_ids, is_denied=False)
-    values = dict(claims.values_list("object_id", "value")) if memory_ids else {}
     read = []
     for member in members:
         row = found.get((member.kind, member.object_id))
-        layer = LAYERS[member.kind][0] if row is not None else MemberRow
-        stored = values.get(member.object_id, "") if member.kind == Kind.MEMORY else ""
-        read.append(layer(member, row, stored=stored))
+        read.append(LAYERS[member.kind][0](member, row) if row is not None else MemberRow(member))
+    remembered = {one.row.pk: one for one in read if isinstance(one, MemoryRow)}
+    claims = SlotClaim.objects.filter(kind=Kind.MEMORY, object_id__in=remembered, is_denied=False)
+    for memory_id, value in claims.values_list("object_id", "value") if remembered else ():
+        remembered[memory_id].value = value
     return sorted(
         _tell_what_gave_way(read), key=lambda one: (-one.member.trust, one.member.kind == Kind.CLAIM, one.member.pk)
     )
@@ -406,10 +312,6 @@ def read_opponent(claim: Claim) -> Edge | None:
     members = ConflictMember.objects.filter(conflict=claim.conflict_id, kind=Kind.EDGE)
     edges = Edge.objects.filter(pk__in=members.values("object_id")).select_related(*graph.WORDS)
     return find_opponent(claim, edges)
-
-
-def read_ids(snapshot: Mapping[str, Any]) -> TripleIds:
-    return TripleIds(*(snapshot[name] for name in ("concept_id", "dim_id", "parent_id")))
 
 
 # --- comparing ---

@@ -235,8 +235,8 @@ def approve(
     if claim.status != Claim.Status.PROPOSED:
         raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {claim.status}.")
     try:
-        verdict = read_verdict({**claim.proposal, "member_id": claim.pk}, None)
+        verdict = read_verdict(claim.proposal, None)
     except VerdictMistake as mistake:
         raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
-    verdict = replace(verdict, reason=reason.strip() or verdict.reason)
-    return decide(conflict_id, verdict, actor, seen=seen or describe_seen(rows))
+    named = replace(verdict, reason=reason.strip() or verdict.reason, member=MemberKey(claim.pk, Kind.CLAIM))
+    return decide(conflict_id, named, actor, seen=seen or describe_seen(rows))
