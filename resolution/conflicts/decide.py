@@ -164,7 +164,8 @@ def _decide(conflict_id: int, verdict: Verdict, actor: Actor, seen: str | None) 
     with recording(kind, actor, verdict.reason, **about) as decision:
         why = {"decision": decision.pk, "kind": kind, "actor": actor.signature, "reason": verdict.reason}
         _change_facts(plan, dim_ids)
-        if claim is not None and is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
+        if claim is not None and is_mixed:
+            # Keep what other layers dispute in this conflict, which would close once it has no claim.
             concepts = {claim.concept_id, *([plan.existing.row.concept_id] if plan.existing is not None else [])}
             refresh_facts(Edge.objects.filter(concept_id__in=concepts).values_list("pk", flat=True))
         _close_claims(plan, why | ({"conflict": conflict.pk} if plan.is_whole else arguments))
