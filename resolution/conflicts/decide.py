@@ -114,7 +114,7 @@ class Plan:
     @property
     def accepted(self) -> list[MemberRow]:
         """The open claims that are right: the winner, and what says the same."""
-        return [one for one in self.rows if one.is_open_claim and self.winner is not None and self.agrees(one)]
+        return [one for one in self.rows if one.is_open_claim and self.agrees(one)]
 
     def agrees(self, one: MemberRow) -> bool:
         return self.winner is not None and (one is self.winner or says_same(one, self.winner))
