@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -32,8 +33,9 @@ from memory.memories.store import Change, Draft
 from memory.models import Config, Edge, EdgeHistory, Memory, Project, ProjectState, Source
 from memory.types import Triple
 from resolution.actors import Actor
-from resolution.conflicts import claims
-from resolution.conflicts.verdict import read_verdict
+from resolution.conflicts import decide as deciding
+from resolution.conflicts.members import ClaimRow, describe_seen, read_rows
+from resolution.conflicts.verdict import MemberKey, Verdict, read_verdict
 from resolution.intake.place import Outcome, assert_fact, place_statements
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 
@@ -128,8 +130,25 @@ def configure(**settings: Any) -> None:
 # --- decisions ---
 
 
-def decide(claim_id: int, actor: Actor, decision: str, reason: str, **arguments: object) -> Decision:
-    return claims.decide(claim_id, actor, read_verdict({"decision": decision, "reason": reason, **arguments}, None))
+def decide(
+    claim_id: int, actor: Actor, decision: str, reason: str, *, seen: str | None = None, **arguments: object
+) -> Decision:
+    verdict = read_verdict({"decision": decision, "reason": reason, **arguments}, None)
+    return decide_claim(claim_id, actor, verdict, seen=seen)
+
+
+def decide_claim(claim_id: int, actor: Actor, verdict: Verdict, *, seen: str | None = None) -> Decision:
+    """A decision about one claim of a conflict."""
+    conflict_id = Claim.objects.values_list("conflict_id", flat=True).get(pk=claim_id)
+    verdict = replace(verdict, member=MemberKey(claim_id, "claim"))
+    return deciding.decide(conflict_id, verdict, actor, seen=seen)
+
+
+def seen_of(about: Claim | Conflict) -> str:
+    """What an operator sees of a conflict, or a model of a claim."""
+    if isinstance(about, Conflict):
+        return describe_seen(read_rows(about.members.all()))
+    return describe_seen([ClaimRow(ConflictMember.objects.get(kind="claim", object_id=about.pk), about)])
 
 
 def decompose(claim_id: int, actor: Actor, reason: str, *, existing_dimension: str, new_dimension: str) -> Decision:
@@ -137,8 +156,8 @@ def decompose(claim_id: int, actor: Actor, reason: str, *, existing_dimension: s
     return decide(claim_id, actor, "decompose", reason, **dimensions)
 
 
-def update(claim_id: int, actor: Actor, reason: str) -> Decision:
-    return decide(claim_id, actor, "update", reason)
+def update(claim_id: int, actor: Actor, reason: str, *, seen: str | None = None) -> Decision:
+    return decide(claim_id, actor, "update", reason, seen=seen)
 
 
 def relocate(claim_id: int, actor: Actor, reason: str, *, dimension: str, is_isa: bool | None = None) -> Decision:

@@ -1,6 +1,6 @@
 """The endpoints that list and decide conflicts, and undo decisions."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from django.db.models import Q, QuerySet
 from ninja import Field
@@ -25,20 +25,10 @@ from proxy.api.serializers import (
 )
 from proxy.api.visibility import hide_sentences, is_hidden
 from proxy.errors import NotFound
-from resolution.actors import Actor
-from resolution.conflicts import claims, undo
-from resolution.conflicts.decide import find_open, resolve
-from resolution.conflicts.verdict import (
-    NAME_MAX,
-    ConflictAction,
-    Resolution,
-    Verdict,
-    read_member,
-    read_reason,
-    read_verdict,
-)
-from resolution.errors import InvalidDecision, UnknownId
-from resolution.models import Claim, Conflict, Decision
+from resolution.conflicts import undo
+from resolution.conflicts.decide import decide, find_claim
+from resolution.conflicts.verdict import NAME_MAX, ConflictAction, read_verdict
+from resolution.models import Conflict, Decision
 from resolution.nightly import resolver
 from resolution.pages import queries
 
@@ -163,6 +153,9 @@ class VerdictIn(DismissalIn):
         None, description="supersede_others: the `id` of the member that is right; `memory:5` where two have the same."
     )
     resolution_notes: Reason = ""
+    seen: str | None = Field(
+        None, max_length=64, description="The `seen` of the conflict as it was read: 409 if it has changed since."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "VerdictIn":
@@ -204,18 +197,17 @@ def resolve_conflict(caller: Caller, conflict_id: ConflictId, given: VerdictIn) 
 
     Or about one claim of it; `member_id` names it where several are open:
 
-    - `decision` = `update`: the claim is right. What stands against it is retired;
+    - `decision` = `update`: the claim is right. What stands against it is retired, other claims are dropped;
     - `decompose`: both are right. What stands moves to `existing_dimension`, the claim goes to `new_dimension`;
     - `relocate`: the claim is right, but in `dimension`;
     - `dismiss`: the claim is dropped.
 
-    409 where it was decided already, or the world has changed meanwhile; then nothing has happened."""
-    if given.action is not None:
-        reason = given.resolution_notes or given.reason
-        return decide_whole(conflict_id, act_as(caller), given.action, reason, winner=given.winner_member_id)
-    claim_id = find_claim(conflict_id, given.member_id)
-    verdict = read_verdict(given.model_dump(), None)
-    return describe_decision(claims.decide(claim_id, act_as(caller), verdict))
+    What joined after the conflict was `seen` stays open. 409 where it was decided already, or the world has changed
+    meanwhile; then nothing has happened."""
+    said = given.model_dump()
+    if given.decision is not None:
+        said["member_id"] = find_claim(conflict_id, given.member_id).id
+    return carry_out(conflict_id, caller, said, given.seen)
 
 
 @endpoint.post("/conflicts/{conflict_id}/answer", scope="operator", writes=True)
@@ -223,7 +215,7 @@ def answer_conflict(caller: Caller, conflict_id: int, given: AnswerIn) -> Decide
     """Answer the question of a conflict.
 
     `yes`: what is asked about holds, and takes the place of the other members. `no`: it does not hold any more."""
-    return decide_whole(conflict_id, act_as(caller), given.answer, given.reason)
+    return carry_out(conflict_id, caller, {"action": given.answer, "reason": given.reason})
 
 
 @endpoint.post("/conflicts/{conflict_id}/dismiss", scope="operator", writes=True)
@@ -233,9 +225,9 @@ def dismiss_conflict(caller: Caller, conflict_id: int, given: DismissalIn) -> De
     Close it as no conflict: what stands stays, all claims are dropped, and nobody is asked again. With a `member_id`
     that claim alone is dropped."""
     if given.member_id is None:
-        return decide_whole(conflict_id, act_as(caller), "dismiss", given.reason)
-    verdict = Verdict("dismiss", read_reason(given.reason))
-    return describe_decision(claims.decide(find_claim(conflict_id, given.member_id), act_as(caller), verdict))
+        return carry_out(conflict_id, caller, {"action": "dismiss", "reason": given.reason})
+    claim = find_claim(conflict_id, given.member_id)
+    return carry_out(conflict_id, caller, {"decision": "dismiss", "reason": given.reason, "member_id": claim.id})
 
 
 @endpoint.post("/conflicts/{conflict_id}/approve", scope="operator", writes=True)
@@ -244,7 +236,8 @@ def approve_conflict(caller: Caller, conflict_id: int, given: MemberIn) -> Decid
 
     The resolver only proposes decisions that it may not make; with the setting `resolution_mode` at `propose`, it
     may make none. This carries out what it proposed."""
-    return describe_decision(resolver.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
+    claim = find_claim(conflict_id, given.member_id)
+    return describe_decision(resolver.approve(conflict_id, act_as(caller), claim_id=claim.id))
 
 
 @endpoint.post(
@@ -263,35 +256,12 @@ def undo_decision(caller: Caller, decision_id: DecisionId, given: ReasonIn) -> D
 # --- the parts of them ---
 
 
-def decide_whole(
-    conflict_id: int, actor: Actor, action: ConflictAction, reason: str, *, winner: int | str | None = None
-) -> Decided:
+def carry_out(conflict_id: int, caller: Caller, said: dict[str, Any], seen: str | None = None) -> Decided:
     """Raises DecisionError, VerdictMistake."""
-    key = read_member(str(winner)) if winner is not None else None
-    return describe_decision(resolve(conflict_id, actor, Resolution(action, read_reason(reason), key)))
+    return describe_decision(decide(conflict_id, read_verdict(said, None), act_as(caller), seen=seen))
 
 
 def describe_decision(made: Decision) -> Decided:
     told = decision_out(made)
     conflicts = conflicts_out(list(Conflict.objects.filter(pk__in=[told.conflict])), ConflictOut)
     return Decided(decision=told, decisions=[told], conflict=next(iter(conflicts), None))
-
-
-def find_claim(conflict_id: int, member_id: int | None) -> int:
-    """Return the id of the claim to decide: the one that is named, else the only open one, else the one resolved last.
-    Raises DecisionError."""
-    rows = Claim.objects.filter(conflict_id=conflict_id)
-    if member_id is not None:
-        if not rows.filter(pk=member_id).exists():
-            raise UnknownId(f"Conflict {conflict_id} has no claim {member_id}.")
-        return member_id
-    waiting = find_open(conflict_id)
-    if len(waiting) > 1:
-        raise InvalidDecision(f"Name the claim as member_id: {', '.join(map(str, waiting))} are open.")
-    if waiting:
-        return waiting[0]
-    if (last := rows.order_by("-resolved_at", "-pk").first()) is not None:
-        return last.pk
-    if (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
-        raise InvalidDecision(f"Conflict {conflict_id} is of the kind {conflict.slot_kind}: decide it by an action.")
-    raise UnknownId(f"There is no conflict {conflict_id}.")

@@ -239,6 +239,7 @@ class ConflictOut(Output):
     resolution: Any
     detected_at: datetime
     resolved_at: datetime | None
+    seen: str = Field("", description="What is shown of it; sent with a decision, what joins later stays open.")
     decisions: list[DecisionOut] = Field([], validation_alias="own_decisions")
     members: list[MemberOut] = Field([], validation_alias="own_members", description="The most trusted layer first.")
 
@@ -281,6 +282,7 @@ def _read_pages(rows: Iterable[Conflict]) -> dict[int, ConflictPage]:
 
 def _conflict_out(page: ConflictPage, out: type[Serialized]) -> Serialized:
     found = out.model_validate(page.conflict)
+    found.seen = page.seen.partition(":")[2]
     found.decisions = [decision_out(decision) for decision in page.conflict.decisions.all()]
     found.members = [MemberOut(**_member_out(member)) for member in page.members]
     return found

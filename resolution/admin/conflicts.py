@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -36,23 +36,15 @@ from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, asks_first, changes, with_button
 from resolution.admin.runs import describe_last_runs
-from resolution.conflicts import claims, undo
-from resolution.conflicts.decide import resolve
-from resolution.conflicts.verdict import (
-    ConflictAction,
-    Resolution,
-    Verdict,
-    VerdictMistake,
-    read_member,
-    read_reason,
-    read_verdict,
-)
+from resolution.conflicts import undo
+from resolution.conflicts.decide import MOVES, decide, find_claim
+from resolution.conflicts.verdict import VerdictMistake, read_reason, read_verdict
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Claim, Conflict, Decision, Run
+from resolution.models import Conflict, Decision, Run
 from resolution.nightly import resolver
 from resolution.nightly.runs import AlreadyRunning, request_run
 from resolution.pages import queries
-from resolution.pages.conflicts import MOVES, ConflictPage, load_page, parse_seen, read_conflicts
+from resolution.pages.conflicts import load_page, parse_seen, read_conflicts
 from resolution.pages.words import describe_decision
 
 LIST = "admin:resolution_conflict_changelist"
@@ -225,7 +217,7 @@ class ConflictAdmin(ReadOnly, Page):
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._show(request, conflict_id, typed=given)
         try:
-            decision = decide(*seen, given.get("decision", ""), given, actor_of(request))
+            decision = decide_form(*seen, given.get("decision", ""), given, actor_of(request))
         except UnknownId as error:
             messages.error(request, str(error))
             return redirect(LIST)
@@ -251,7 +243,7 @@ class ConflictAdmin(ReadOnly, Page):
         skipped: list[str] = []
         for key in filter(None, map(whole_number, request.POST.getlist(ACTION_CHECKBOX_NAME))):
             try:
-                done.append(decide(key, seen.get(key, ""), kind, request.POST.dict(), actor_of(request)))
+                done.append(decide_form(key, seen.get(key, ""), kind, request.POST.dict(), actor_of(request)))
             except DecisionError as error:
                 skipped.append(str(error))
         back = f"{reverse(LIST)}{_list_of(request)}"
@@ -334,27 +326,15 @@ class ConflictAdmin(ReadOnly, Page):
         return rows
 
 
-def decide(conflict_id: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:
+def decide_form(conflict_id: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:
     """Make the decision ``kind`` of a form about the conflict as it was ``seen``: an action, the key of the member that
     is right, "newest", a move to other dimensions, or "approve". Raises DecisionError."""
     if not kind:
         raise DecisionError("Choose one of the decisions.")
     try:
-        reason = read_reason(given.get("reason", ""))
-        if kind in ACTIONS:
-            return resolve(conflict_id, actor, Resolution(cast(ConflictAction, kind), reason), seen=seen)
         if kind == "approve":
-            claim = _find_claim(_read(conflict_id, seen), "")
-            return resolver.approve(claim.pk, actor, reason, seen=claim)
-        if kind in MOVES:
-            claim = _find_claim(_read(conflict_id, seen), given.get("member", ""))
-            return claims.decide(claim.pk, actor, _read_move(kind, given), seen=claim)
-        if kind == "newest":
-            newest = _read(conflict_id, seen).newest
-            if newest is None:
-                raise DecisionError(f"Conflict {conflict_id} has several sides: decide it on its page.")
-            kind = newest.key
-        return resolve(conflict_id, actor, Resolution("supersede_others", reason, read_member(kind)), seen=seen)
+            return resolver.approve(conflict_id, actor, read_reason(given.get("reason", "")), seen=seen)
+        return decide(conflict_id, read_verdict(_read_form(conflict_id, kind, given), None), actor, seen=seen)
     except VerdictMistake as mistake:
         text = str(mistake)
         for field, words in FIELDS.items():
@@ -362,32 +342,27 @@ def decide(conflict_id: int, seen: str, kind: str, given: Mapping[str, str], act
         raise DecisionError(f"{text[0].upper()}{text[1:]}.") from mistake
 
 
-def _read(conflict_id: int, seen: str) -> ConflictPage:
-    """Return the conflict. Raises DecisionError if it is open and not as ``seen``."""
-    page = read_conflicts(Conflict.objects.filter(pk=conflict_id)).get(conflict_id)
-    if page is None:
-        raise UnknownId(f"There is no conflict {conflict_id}.")
-    if page.is_open and page.seen != f"{conflict_id}:{seen}":
-        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
-    return page
-
-
-def _find_claim(page: ConflictPage, named: str) -> Claim:
-    """Return the claim that is named, or else the one with a proposal, or else the first open one."""
-    rows: list[Claim] = [member.row for member in page.members if isinstance(member.row, Claim)]
-    if not rows:
-        raise DecisionError(f"Conflict {page.conflict.pk} has no claim.")
-    return max(rows, key=lambda row: (str(row.pk) == named, row.status == "proposed", row.status == "pending"))
-
-
-def _read_move(kind: str, given: Mapping[str, str]) -> Verdict:
-    """Raises DecisionError, VerdictMistake."""
-    needed = {"existing_dimension": "current", "new_dimension": "new"} if kind == "decompose" else {"dimension": "new"}
-    for field, which in needed.items():
-        if not given.get(field, "").strip():
-            raise DecisionError(f"Enter a dimension for the {which} fact.")
-    flavour = {"isa": True, "ispart": False}.get(given.get("is_isa", ""))
-    return read_verdict({**given, "decision": kind, "is_isa": flavour}, None)
+def _read_form(conflict_id: int, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the form's decision as requests spell it. Raises DecisionError."""
+    reason = given.get("reason", "")
+    if kind in MOVES:
+        names = {"existing_dimension": "current", "new_dimension": "new"}
+        for field, which in (names if kind == "decompose" else {"dimension": "new"}).items():
+            if not given.get(field, "").strip():
+                raise DecisionError(f"Enter a dimension for the {which} fact.")
+        claim = find_claim(conflict_id, whole_number(given.get("member", "")))
+        flavour = {"isa": True, "ispart": False}.get(given.get("is_isa", ""))
+        return {**given, "decision": kind, "is_isa": flavour, "member_id": claim.id}
+    if kind in ACTIONS:
+        return {"action": kind, "reason": reason}
+    if kind == "newest":
+        page = read_conflicts(Conflict.objects.filter(pk=conflict_id)).get(conflict_id)
+        if page is None:
+            raise UnknownId(f"There is no conflict {conflict_id}.")
+        if page.newest is None:
+            raise DecisionError(f"Conflict {conflict_id} has several sides: decide it on its page.")
+        kind = page.newest.key
+    return {"action": "supersede_others", "winner_member_id": kind, "reason": reason}
 
 
 def _shorten(reasons: list[str]) -> str:

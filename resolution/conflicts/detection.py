@@ -204,7 +204,8 @@ def close_agreed(conflict_ids: Collection[int]) -> None:
     because rules cannot judge them."""
     rows = Conflict.objects.filter(pk__in=conflict_ids, question="", status=Conflict.Status.OPEN)
     rows = rows.exclude(tier=Conflict.Tier.MODEL)
-    close_moot([conflict.pk for conflict in rows.order_by("pk") if not disagree(conflict)])
+    if agreed := [conflict.pk for conflict in rows.order_by("pk") if not disagree(conflict)] if conflict_ids else []:
+        close_moot(agreed)
 
 
 def close_changed(conflict_ids: Collection[int]) -> None:

@@ -25,11 +25,13 @@ def find_rulings(concept_ids: Collection[int], dim_ids: Collection[int]) -> dict
 
 
 def find_claim(ruling: DecidedTriple) -> Claim | None:
-    """Return the claim that the ruling is about, whether it was decided alone or with its whole conflict."""
-    if ruling.decision is None or ruling.decision.claim is not None:
-        return ruling.decision.claim if ruling.decision is not None else None
+    """Return the claim to the triple, or else the one that the decision was about; None if there is none."""
+    decided = ruling.decision
+    if decided is None or (decided.claim is not None and decided.claim.incoming == ruling.ids):
+        return decided.claim if decided is not None else None
+    conflict_id = decided.claim.conflict_id if decided.claim is not None else decided.conflict_id
     same = Claim.objects.filter(concept=ruling.concept_id, dim=ruling.dim_id, incoming_parent=ruling.parent_id)
-    return same.filter(conflict=ruling.decision.conflict_id).last()
+    return same.filter(conflict=conflict_id).last() or decided.claim
 
 
 def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:
@@ -110,6 +112,14 @@ def remember(
         unique_fields=["concept", "dim", "parent"],
         update_fields=["kind", "moved_to", "agents", "conversation", "decision", "decided_at"],
     )
+
+
+def remember_claim(claim: Claim, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
+    """Store a ruling about the claim, so that repeating it does not open the conflict again. Does nothing for a
+    retraction."""
+    if not claim.is_retraction:
+        disputants = {claim.incoming: find_disputants(claim)}
+        remember(disputants, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)
 
 
 def forget(ids: TripleIds) -> None:

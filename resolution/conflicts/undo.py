@@ -33,8 +33,8 @@ from memory.models import (
 )
 from memory.types import Place, TripleIds
 from resolution.actors import Actor
-from resolution.conflicts import members as sides
 from resolution.conflicts.change_log import RowChange, find_changed_slots, read_changes, recording
+from resolution.conflicts.members import change_of, look_again, put_state_back
 from resolution.conflicts.opening import close_moot, settle_moot, unite_conflicts_of
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.conflicts.verdict import read_reason
@@ -132,7 +132,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     arguments = {"forgotten": forgotten} if forgotten else {}
     about = {"claim": claim, "conflict": decision.conflict, "undoes": decision, "arguments": arguments}
     with recording(Decision.Kind.UNDO, actor, reason, **about) as done:
-        by = replace(sides.change_of(actor, reason), run=decision.run_id)
+        by = replace(change_of(actor, reason), run=decision.run_id)
         again = [*_put_memories_back(changes, by), *_put_states_back(changes[ProjectState]), *_release(joined)]
         _put_aliases_back(changes[Alias])  # an alias has no facts, a fact has a dimension
         _refuse_aliases(changes)
@@ -147,7 +147,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         conflict = decision.conflict or (claim.conflict if claim is not None else None)
         if conflict is not None and not conflict.question:  # another may have been opened about the slot meanwhile
             unite_conflicts_of(conflict)
-        sides.look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
+        look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
         # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
         for slot in own | find_changed_slots(done.pk):
             rebase(slot, fill=False)
@@ -264,7 +264,7 @@ def _put_states_back(changes: Sequence[RowChange]) -> list[ProjectState]:
         if state.status != one.left["status"]:
             raise DecisionError(f"“{state}” has changed since: it is {state.get_status_display()}.")
         if one.was["status"] == "active":
-            sides.make_hold(state)
+            put_state_back(state)
             again.append(state)
         else:
             project_state.archive(state, ProjectState.objects.filter(pk=one.was["superseded_by_id"]).first())

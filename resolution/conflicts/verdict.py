@@ -2,15 +2,18 @@
 wrote."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from memory.english.name_shapes import find_doubt
 from memory.english.tokenizer import Token, find_leftovers, tokenise
 from memory.graph.fact_syntax import find_name_mistake
 
-DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
+# The decisions about one claim.
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
+# The decisions of people about a conflict as a whole. A model only decides claims.
+ConflictAction = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
+DecisionKind = Literal["decompose", "update", "relocate"] | ConflictAction
 
 # The decisions that a language model may make, by the type of the collision. Operators may make any.
 ALLOWED: Final[dict[str, frozenset[str]]] = {
@@ -20,9 +23,6 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
     "cycle": frozenset({"update", "relocate", "dismiss"}),
     "retraction": frozenset(),  # only people may remove what was stated on purpose
 }
-
-# Decisions of people about a conflict as a whole. A model only decides claims.
-ConflictAction = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
 ID_DIGITS = 18  # a longer number is no key
 REASON_MAX = 2_000  # characters; longer reasons are cut
@@ -42,30 +42,6 @@ class VerdictMistake(ValueError):
     """The text is not a valid verdict; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A decision about a claim. Dimensions are tokens. If ``is_isa`` is None, the statement's own flavour stays; only
-    operators may change it."""
-
-    decision: DecisionKind
-    reason: str
-    existing_dimension: str = ""
-    new_dimension: str = ""
-    dimension: str = ""
-    is_isa: bool | None = None
-
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        return tuple(value for value in self.arguments.values() if isinstance(value, str))
-
-    @property
-    def arguments(self) -> dict[str, str | bool | None]:
-        """The arguments of the decision, besides its reason."""
-        if self.decision == "decompose":
-            return {"existing_dimension": self.existing_dimension, "new_dimension": self.new_dimension}
-        return {"dimension": self.dimension, "is_isa": self.is_isa} if self.decision == "relocate" else {}
-
-
 class MemberKey(NamedTuple):
     """A member of a conflict as clients name it: ``memory:5``, or ``5`` if no other member has this id."""
 
@@ -76,6 +52,36 @@ class MemberKey(NamedTuple):
         return f"{self.kind}:{self.id}" if self.kind else str(self.id)
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision about a conflict. ``member`` is the one that is right or, where a claim is moved or dismissed, that
+    claim. Dimensions are tokens. If ``is_isa`` is None, the statement's own flavour stays; only operators may change
+    it."""
+
+    decision: DecisionKind
+    reason: str = ""
+    member: MemberKey | None = None
+    existing_dimension: str = ""
+    new_dimension: str = ""
+    dimension: str = ""
+    is_isa: bool | None = None
+
+    @property
+    def is_about_claim(self) -> bool:
+        return self.member is not None and self.decision in KINDS
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        return tuple(value for value in self.arguments.values() if isinstance(value, str))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the decision, besides its reason."""
+        if self.decision == "decompose":
+            return {"existing_dimension": self.existing_dimension, "new_dimension": self.new_dimension}
+        return {"dimension": self.dimension, "is_isa": self.is_isa} if self.decision == "relocate" else {}
+
+
 def read_member(text: str) -> MemberKey:
     """Parse a member's key. Raises VerdictMistake."""
     kind, _, number = text.strip().rpartition(":")
@@ -84,36 +90,34 @@ def read_member(text: str) -> MemberKey:
     return MemberKey(int(number), kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """A decision about a conflict as a whole: one member replaces the others, all stay, it was no conflict, or the
-    answer to a story's question."""
-
-    action: ConflictAction
-    reason: str = ""
-    winner: MemberKey | None = None
-
-
 def read_verdict(data: object, collision_type: str | None) -> Verdict:
     """Read the verdict from a decoded JSON object. Raises VerdictMistake.
 
-    If ``collision_type`` is None, the verdict is an operator's, who may decide anything. The keys are those of Verdict
-    (``reasoning`` is read as ``reason``). Keys that the decision does not need are ignored.
+    If ``collision_type`` is None, the verdict is an operator's, who may decide anything: either a ``decision`` about
+    the claim ``member_id``, or an ``action`` about the conflict as a whole, with ``winner_member_id``. A model's is a
+    ``decision``. The other keys are those of Verdict (``reasoning`` and ``resolution_notes`` are read as ``reason``).
+    Keys that the decision does not need are ignored.
     """
     if not isinstance(data, Mapping):
         raise VerdictMistake("a verdict is a JSON object")
+    is_persons = collision_type is None
+    if is_persons and (action := data.get("action")) is not None:
+        if action not in get_args(ConflictAction):
+            raise VerdictMistake(f"the action is none of {', '.join(get_args(ConflictAction))}")
+        winner = data.get("winner_member_id")
+        reason = read_reason(data.get("resolution_notes") or data.get("reason") or "")
+        return Verdict(cast(DecisionKind, action), reason, read_member(str(winner)) if winner is not None else None)
     kind = _kind(data.get("decision"), collision_type)
     reason = read_reason(data.get("reason") or data.get("reasoning") or "")
+    named = data.get("member_id") if is_persons else None
+    verdict = Verdict(kind, reason, read_member(f"claim:{named}") if named is not None else None)
     if kind == "decompose":
         existing, new = read_dimensions(data.get("existing_dimension"), data.get("new_dimension"))
-        verdict = Verdict(kind, reason, existing_dimension=existing, new_dimension=new)
+        verdict = replace(verdict, existing_dimension=existing, new_dimension=new)
     elif kind == "relocate":
         dimension = read_dimension(data.get("dimension"), "dimension")
-        is_isa = _flavour(data.get("is_isa")) if collision_type is None else None
-        verdict = Verdict(kind, reason, dimension=dimension, is_isa=is_isa)
-    else:
-        verdict = Verdict(kind, reason)
-    doubts = (find_doubt("", "", dimension) for dimension in verdict.dimensions if collision_type is not None)
+        verdict = replace(verdict, dimension=dimension, is_isa=_flavour(data.get("is_isa")) if is_persons else None)
+    doubts = (find_doubt("", "", dimension) for dimension in verdict.dimensions if not is_persons)
     if doubt := next(filter(None, doubts), None):
         raise VerdictMistake(f"{doubt.name!r} is {doubt.why}: only an operator may name a dimension so")
     return verdict

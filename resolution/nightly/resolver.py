@@ -18,11 +18,12 @@ from memory.channels import Channel, is_weaker
 from memory.db.connections import first_line
 from memory.models import Edge, LanguageModel, Source
 from resolution.actors import Actor
-from resolution.conflicts import claims
+from resolution.conflicts.decide import decide
+from resolution.conflicts.members import ClaimRow, Kind, describe_seen, read_rows
 from resolution.conflicts.queue import IN_ORDER
-from resolution.conflicts.verdict import Verdict, VerdictMistake, read_verdict
-from resolution.errors import DecisionError, UnknownId
-from resolution.models import Claim, CollisionType, Decision, Run
+from resolution.conflicts.verdict import MemberKey, Verdict, VerdictMistake, read_verdict
+from resolution.errors import DecisionError
+from resolution.models import Claim, CollisionType, ConflictMember, Decision, Run
 from resolution.nightly.judge import judge
 from resolution.nightly.runs import RETRY_AFTER, AbortRun, RunLost, note_progress
 from resolution.pages.queries import RELATED
@@ -135,7 +136,14 @@ class ResolverRun:
             if self.run.mode == "propose" or not _may_decide(claim, verdict):
                 return self.propose(claim, verdict)
             actor = Actor(f"resolver: {self.run.model_name}", Source.FESTINGER, self.run)
-            claims.decide(claim.pk, actor, verdict, seen=claim)
+            member = ConflictMember.objects.filter(kind=Kind.CLAIM, object_id=claim.pk).first()
+            if member is None:
+                return OVERTAKEN
+            named, seen = (
+                replace(verdict, member=MemberKey(claim.pk, Kind.CLAIM)),
+                describe_seen([ClaimRow(member, claim)]),
+            )
+            decide(member.conflict_id, named, actor, seen=seen)
             return verdict.decision
         except (RunLost, AbortRun):
             raise
@@ -214,18 +222,21 @@ def preview(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:
             yield claim, str(mistake)
 
 
-def approve(claim_id: int, actor: Actor, reason: str = "", *, seen: Claim | None = None) -> Decision:
-    """Carry out the resolver's proposal, for its reason or the operator's. ``seen`` is the claim as the operator read
-    it, with the time of the proposal. Raises DecisionError."""
-    claim = Claim.objects.filter(pk=claim_id).first()
-    if claim is None:
-        raise UnknownId(f"There is no claim {claim_id}.")
+def approve(
+    conflict_id: int, actor: Actor, reason: str = "", *, claim_id: int | None = None, seen: str | None = None
+) -> Decision:
+    """Carry out the resolver's proposal, for its reason or the operator's: about this claim, or else the first
+    proposal. ``seen`` is the conflict as the operator read it. Raises DecisionError."""
+    rows = read_rows(ConflictMember.objects.filter(conflict=conflict_id))
+    claims = [one.row for one in rows if isinstance(one, ClaimRow) and claim_id in (None, one.row.pk)]
+    if not claims:
+        raise DecisionError(f"Conflict {conflict_id} has no claim.")
+    claim = max(claims, key=lambda row: (row.status == Claim.Status.PROPOSED, row.status == Claim.Status.PENDING))
     if claim.status != Claim.Status.PROPOSED:
-        raise DecisionError(f"Nothing is proposed for conflict {claim.conflict_id}: it is {claim.status}.")
+        raise DecisionError(f"Nothing is proposed for conflict {conflict_id}: it is {claim.status}.")
     try:
         verdict = read_verdict(claim.proposal, None)
     except VerdictMistake as mistake:
-        raise DecisionError(f"The proposal for conflict {claim.conflict_id} cannot be read: {mistake}.") from None
-    if seen is not None and (seen.proposal or {}).get("at") != (claim.proposal or {}).get("at"):
-        raise DecisionError(f"Conflict {claim.conflict_id} has changed meanwhile: something else is proposed now.")
-    return claims.decide(claim_id, actor, replace(verdict, reason=reason.strip() or verdict.reason), seen=claim)
+        raise DecisionError(f"The proposal for conflict {conflict_id} cannot be read: {mistake}.") from None
+    named = replace(verdict, reason=reason.strip() or verdict.reason, member=MemberKey(claim.pk, Kind.CLAIM))
+    return decide(conflict_id, named, actor, seen=seen or describe_seen(rows))

@@ -12,9 +12,9 @@ from django.urls import reverse
 from memory.models import Edge, EdgeHistory, Episode, Evidence, Memory, MemoryLineage, ProjectState, Soas, Source
 from memory.templatetags.times import ago
 from memory.types import whole_number
-from resolution.conflicts.decide import describe_seen
+from resolution.conflicts.decide import MOVES
 from resolution.conflicts.detection import disagree
-from resolution.conflicts.members import DisputedRow, find_opponent, read_rows
+from resolution.conflicts.members import OF_FACTS, MemberRow, describe_seen, find_opponent, read_rows
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
 from resolution.pages import queries
 from resolution.pages.words import (
@@ -35,7 +35,6 @@ from resolution.pages.words import (
 )
 
 Kind = ConflictMember.Kind
-FACTS: Final = (Kind.CLAIM, Kind.EDGE, Kind.EDGE_HISTORY)
 HISTORY_MAX: Final = 40  # lines
 QUOTES_MAX: Final = 5  # per member
 SENTENCES_MAX: Final = 5
@@ -174,7 +173,7 @@ class ConflictPage:
     @property
     def is_of_facts(self) -> bool:
         """True if claims are disputed by nothing but facts."""
-        return bool(self.claims) and all(member.member.kind in FACTS for member in self.members)
+        return bool(self.claims) and all(member.member.kind in OF_FACTS for member in self.members)
 
     @property
     def is_alone(self) -> bool:
@@ -238,7 +237,6 @@ class ConflictPage:
         return "".join(one.key for one in self.choices if one not in self.quick)
 
 
-MOVES: Final = ("decompose", "relocate")
 REST: Final = [
     Choice("no_action", "Leave as it is", "The contradiction is known, and accepted.", "a"),
     Choice("dismiss", "Dismiss", "They do not contradict each other.", "d"),
@@ -288,7 +286,7 @@ def read_conflicts(conflicts: Iterable[Conflict]) -> dict[int, ConflictPage]:
     """Return the conflicts by their ids, as a list shows them. Runs a bounded number of queries."""
     by_key = {conflict.pk: conflict for conflict in conflicts}
     members = ConflictMember.objects.filter(conflict__in=by_key).select_related("conflicts_with")
-    rows: dict[int, list[DisputedRow]] = {key: [] for key in by_key}
+    rows: dict[int, list[MemberRow]] = {key: [] for key in by_key}
     for one in read_rows(list(members)):
         rows[one.member.conflict_id].append(one)
     return {key: _describe(by_key[key], rows[key]) for key in by_key}
@@ -374,13 +372,13 @@ def _offer_dimensions(claim: Claim, facts: Iterable[Edge]) -> tuple[dict[str, st
 # --- members ---
 
 
-def _describe(conflict: Conflict, rows: Sequence[DisputedRow]) -> ConflictPage:
+def _describe(conflict: Conflict, rows: Sequence[MemberRow]) -> ConflictPage:
     texts = {one.member.pk: one.text for one in rows}
     edges = [one.row for one in rows if isinstance(one.row, Edge)]
     decided = conflict.resolution if isinstance(conflict.resolution, dict) else {}
     named = [decided.get("winner"), *decided.get("superseded", ()), *decided.get("dismissed", ())]
     sides = {f"{one['kind']}:{one['id']}" for one in named if one}
-    sides |= {_key_of(one) for one in rows if one.holds or isinstance(one.row, Claim) or one.heir is not None}
+    sides |= {_key_of(one) for one in rows if one.is_current or isinstance(one.row, Claim) or one.heir is not None}
     members = [
         replace(
             _put_in_words(one, edges),
@@ -392,7 +390,7 @@ def _describe(conflict: Conflict, rows: Sequence[DisputedRow]) -> ConflictPage:
     return ConflictPage(conflict, members, f"{conflict.pk}:{describe_seen(rows)}")
 
 
-def _order(one: DisputedRow) -> tuple[float, ...]:
+def _order(one: MemberRow) -> tuple[float, ...]:
     """The most trusted layer first: facts before claims, claims as they are decided, memories newest first."""
     row = one.row
     if isinstance(row, Claim):
@@ -400,7 +398,7 @@ def _order(one: DisputedRow) -> tuple[float, ...]:
     return (-one.member.trust, 0, -row.said_at.timestamp() if isinstance(row, Memory) else -inf, one.member.pk or 0)
 
 
-def _put_in_words(one: DisputedRow, edges: Sequence[Edge]) -> PageMember:
+def _put_in_words(one: MemberRow, edges: Sequence[Edge]) -> PageMember:
     member, row = one.member, one.row
     claim = row if isinstance(row, Claim) else None
     existing = find_opponent(claim, edges) if claim is not None else None
@@ -421,8 +419,8 @@ def _put_in_words(one: DisputedRow, edges: Sequence[Edge]) -> PageMember:
         text=one.text,
         before=member.text if member.text not in ("", one.text) else "",
         state=_name_state(one),
-        is_current=one.holds,
-        is_open_claim=one.waits,
+        is_current=one.is_current,
+        is_open_claim=one.is_open_claim,
         is_moved=one.is_moved,
         disagrees=True,
         by=by,
@@ -432,7 +430,7 @@ def _put_in_words(one: DisputedRow, edges: Sequence[Edge]) -> PageMember:
         source=Source(source).label if source in Source.values else "",
         role=_read(row, "role"),
         support=", ".join(dict.fromkeys(name for name, _ in member.support if name != agent)),
-        note=explain_waiting(row, existing) if claim is not None and one.waits else "",
+        note=explain_waiting(row, existing) if claim is not None and one.is_open_claim else "",
         page=reverse(f"admin:memory_{row._meta.model_name}_change", args=[row.pk]) if known else "",
         existing=existing,
     )
@@ -443,13 +441,13 @@ def _read(row: Any, *names: str) -> Any:
     return next((getattr(row, name) for name in names if hasattr(row, name)), "")
 
 
-def _key_of(one: DisputedRow) -> str:
+def _key_of(one: MemberRow) -> str:
     return f"{one.member.kind}:{one.member.object_id}"
 
 
-def _name_state(one: DisputedRow) -> str:
+def _name_state(one: MemberRow) -> str:
     """Return what a member that is neither current nor an open claim has become."""
-    if one.holds or one.waits:
+    if one.is_current or one.is_open_claim:
         return ""
     if one.row is None:
         return "moved" if one.is_moved else "superseded" if one.heir is not None else "deleted"
@@ -459,7 +457,7 @@ def _name_state(one: DisputedRow) -> str:
 # --- evidence and history ---
 
 
-def _read_history(rows: Sequence[DisputedRow]) -> list[EdgeHistory]:
+def _read_history(rows: Sequence[MemberRow]) -> list[EdgeHistory]:
     """Return the changes in the members' slots and the statements of the members' facts, newest first."""
     wanted, concepts = Q(pk=None), set()
     for one in rows:
@@ -522,7 +520,7 @@ def _quote_statements(edge: Edge, history: Iterable[EdgeHistory]) -> list[Quote]
     return quotes
 
 
-def _tell_history(rows: Sequence[DisputedRow], history: Sequence[EdgeHistory]) -> list[TimelineEntry]:
+def _tell_history(rows: Sequence[MemberRow], history: Sequence[EdgeHistory]) -> list[TimelineEntry]:
     """Tell what happened to the members and in their slots, newest first."""
     slots = {slot for one in rows for slot in one.slots}
     states = Q(pk=None)

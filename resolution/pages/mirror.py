@@ -16,7 +16,7 @@ from memory.dimensions import ENTITY_TYPES, find_entity_type
 from memory.english.phrases import format_count
 from memory.models import Alias, Edge, EdgeHistory, Memory, MemoryHistory, Project, ProjectState, Soas
 from memory.types import TYPE
-from resolution.conflicts.members import DisputedRow, read_rows
+from resolution.conflicts.members import MemberRow, read_rows
 from resolution.conflicts.opening import list_open_of
 from resolution.models import Claim, Conflict, ConflictMember
 from resolution.pages.belongings import find_belongings
@@ -233,24 +233,24 @@ def describe_conflicts(conflicts: Iterable[Conflict]) -> list[MirrorQuestion]:
     """Describe the conflicts in order. The number of queries is the same for one and for hundreds. Concept and
     dimension must be selected with them."""
     found = list(conflicts)
-    members: defaultdict[int, list[DisputedRow]] = defaultdict(list)
+    members: defaultdict[int, list[MemberRow]] = defaultdict(list)
     for row in read_rows(list(ConflictMember.objects.filter(conflict__in=found))) if found else ():
-        if not isinstance(row.row, Claim) or row.waits:
+        if not isinstance(row.row, Claim) or row.is_open_claim:
             members[row.member.conflict_id].append(row)
     return [MirrorQuestion(one, _name_topic(one, members[one.pk]), _list_sides(one, members[one.pk])) for one in found]
 
 
-def _list_sides(conflict: Conflict, rows: Sequence[DisputedRow]) -> list[str]:
+def _list_sides(conflict: Conflict, rows: Sequence[MemberRow]) -> list[str]:
     """Return the values that facts give their slot; of what has no value or is about no slot of facts, the text."""
     is_of_facts = conflict.slot_kind == Conflict.Kind.EDGE_SLOT
     return list(dict.fromkeys((is_of_facts and _name_value(row)) or row.text for row in rows))
 
 
-def _name_value(row: DisputedRow) -> str:
-    return "no longer so" if isinstance(row.row, Claim) and row.row.is_retraction else row.value
+def _name_value(row: MemberRow) -> str:
+    return "no longer so" if row.is_retraction else row.value
 
 
-def _name_topic(conflict: Conflict, rows: Sequence[DisputedRow]) -> str:
+def _name_topic(conflict: Conflict, rows: Sequence[MemberRow]) -> str:
     """Name the topic in the words of the highest layer. A question is cut after its question mark: the sides say the
     rest."""
     if conflict.question:

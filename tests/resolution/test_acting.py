@@ -10,14 +10,25 @@ from django.utils import timezone
 from memory.models import Agent, Edge, EdgeHistory, Observation, Soas, Source
 from memory.timing import undate
 from resolution.conflicts import undo
-from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
 from resolution.intake import retirement
 from resolution.models import Candidate, Claim, DecidedTriple
 from resolution.nightly.resolver import pending
 from resolution.observations import settle_due
-from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
+from tests.arrange import (
+    OPERATOR,
+    decide_claim,
+    decompose,
+    dismiss,
+    dispute,
+    dump,
+    facts,
+    relocate,
+    say,
+    status,
+    update,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -202,7 +213,7 @@ def test_what_an_operator_said_only_a_person_takes_out(retraction: Claim) -> Non
     for kind in ("decompose", "relocate"):
         verdict = Verdict(kind, "", existing_dimension="make", new_dimension="role", dimension="make")  # type: ignore[arg-type]
         with pytest.raises(DecisionError, match="it is kept"):
-            decide(retraction.pk, OPERATOR, verdict)
+            decide_claim(retraction.pk, OPERATOR, verdict)
 
     before = dump()
     decision = update(retraction.pk, OPERATOR, "right")

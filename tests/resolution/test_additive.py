@@ -10,7 +10,6 @@ from memory.channels import Channel
 from memory.models import Dimension, Edge, Soas, Source
 from memory.running import bootstrap
 from resolution import transfer
-from resolution.conflicts.claims import decide
 from resolution.conflicts.undo import undo, undo_run
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
@@ -23,7 +22,7 @@ from resolution.pages import queries
 from resolution.pages.concept_detail import find_concept_page
 from resolution.pages.conflicts import load_page
 from resolution.quarantine import find_suspects, quarantine
-from tests.arrange import OPERATOR, dispute, dump, facts, forget, graph, say
+from tests.arrange import OPERATOR, decide_claim, dispute, dump, facts, forget, graph, say
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +63,7 @@ def test_a_cycle_is_a_conflict_whichever_way_it_closes() -> None:
         "kvasir uses nginx",
         "nginx uses openssl",
     ]
-    decide(outcome.claim.pk, OPERATOR, Verdict("update", reason="it is so"))
+    decide_claim(outcome.claim.pk, OPERATOR, Verdict("update", reason="it is so"))
     assert facts() == {"kvasir ispart redis uses", "kvasir ispart nginx uses", "openssl ispart kvasir uses"}
 
 
@@ -93,13 +92,13 @@ def test_of_a_slot_with_many_one_fact_is_disputed_decided_and_put_back() -> None
     disputed = {known.edge.parent.token for known in concept.facts if known.edge.open_conflict is not None}
     assert disputed == {"redis"}
 
-    decision = decide(claim.pk, OPERATOR, Verdict("update", reason="gone"))
+    decision = decide_claim(claim.pk, OPERATOR, Verdict("update", reason="gone"))
     assert used() == {"nginx", "postgres"}
     assert Conflict.objects.get().status == "resolved"
     undo(decision.pk, OPERATOR)
     assert used() == {"redis", "nginx", "postgres"}
     assert dump()["queue"] == before["queue"]
-    decide(claim.pk, OPERATOR, Verdict("dismiss", reason="it stays"))
+    decide_claim(claim.pk, OPERATOR, Verdict("dismiss", reason="it stays"))
     assert used() == {"redis", "nginx", "postgres"}
 
 

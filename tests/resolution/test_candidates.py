@@ -11,14 +11,13 @@ from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source, Support
 from resolution.actors import Actor
-from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.intake.forgetting import forget, read_facts
 from resolution.models import Candidate, Claim
 from resolution.naming.names import promote
 from tests import arrange
-from tests.arrange import OPERATOR, fact, facts, say
+from tests.arrange import OPERATOR, decide_claim, fact, facts, say
 from tests.memory.english.hostile import NoWords
 
 pytestmark = pytest.mark.django_db
@@ -257,7 +256,7 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
         Claim.objects.update(incoming_source="inferred", channel="user")  # of an earlier version
         assert claim is not None
 
-        decide(claim.pk, OPERATOR, Verdict("relocate", "", dimension="address"))
+        decide_claim(claim.pk, OPERATOR, Verdict("relocate", "", dimension="address"))
 
         assert facts() == {"gnommoweb isa repo type", "gnommoweb isa evil.example.com address"}
 

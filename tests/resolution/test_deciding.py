@@ -11,15 +11,14 @@ from memory.memories import store
 from memory.memories.store import Change
 from memory.models import Dimension, Edge, EdgeHistory, Memory, Project, ProjectState, Source
 from resolution.actors import Actor
-from resolution.conflicts import decide
-from resolution.conflicts.decide import resolve
+from resolution.conflicts.decide import decide
 from resolution.conflicts.memories import dispute_rivals
 from resolution.conflicts.opening import Member, open_conflict, unite_conflicts_of
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import MemberKey, Resolution
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.models import Claim, Conflict, Decision
-from tests.arrange import OPERATOR, contest, dispute, dump, facts, forget, prefer, remember, say, settle, stand
+from tests.arrange import OPERATOR, contest, dispute, dump, facts, forget, prefer, remember, say, seen_of, settle, stand
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +36,7 @@ def picture() -> dict[str, Any]:
 
 def supersede(conflict: Conflict, winner: Any, actor: Actor = OPERATOR, **more: Any) -> Decision:
     key = MemberKey(winner.pk) if not isinstance(winner, MemberKey) else winner
-    return resolve(conflict.pk, actor, Resolution("supersede_others", "so it is", key), **more)
+    return decide(conflict.pk, Verdict("supersede_others", "so it is", key), actor, **more)
 
 
 def test_the_winner_takes_the_place_of_another_memory_with_a_pointer_and_a_record() -> None:
@@ -119,7 +118,7 @@ def test_what_is_left_as_it_is_is_no_longer_disputed(action: Any, status: str) -
     conflict, rows = prefer("Sam prefers tea in the morning.", "Sam prefers coffee in the morning.")
     before = picture()
 
-    decision = resolve(conflict.pk, OPERATOR, Resolution(action, "both, by turns"))
+    decision = decide(conflict.pk, Verdict(action, "both, by turns"), OPERATOR)
 
     conflict.refresh_from_db()
     assert (conflict.status, conflict.resolution["reason"]) == (status, "both, by turns")
@@ -147,7 +146,7 @@ def test_a_story_is_answered_and_the_answer_is_taken_back(reply: Any) -> None:
     conflict = contest("narrative", rows, question="Is the API REST?", asked=rows[2])
     before = picture()
 
-    decision = resolve(conflict.pk, OPERATOR, Resolution(reply))
+    decision = decide(conflict.pk, Verdict(reply), OPERATOR)
 
     assert facts() == ({"api isa rest interface"} if reply == "yes" else set())
     assert (decision.kind, decision.arguments["answer"]) == ("answer", reply)
@@ -168,7 +167,7 @@ def test_no_takes_out_all_that_says_the_same() -> None:
     conflict = contest("narrative", rows, question="Is the API REST-based?", asked=asked)
     before = picture()
 
-    decision = resolve(conflict.pk, OPERATOR, Resolution("no"))
+    decision = decide(conflict.pk, Verdict("no"), OPERATOR)
 
     assert set(Memory.objects.filter(status="active")) == {other}
     decided.refresh_from_db()
@@ -184,7 +183,7 @@ def test_yes_to_what_was_once_so_puts_it_in_the_place_of_what_stands() -> None:
     conflict = contest("narrative", [first, second, edge], question="Is the API GraphQL?", asked=second)
     before = picture()
 
-    decision = resolve(conflict.pk, OPERATOR, Resolution("yes"))
+    decision = decide(conflict.pk, Verdict("yes"), OPERATOR)
 
     assert facts() == {"api isa graphql interface"}
 
@@ -198,7 +197,7 @@ def test_of_an_edges_slot_the_member_that_is_right_decides_all_claims() -> None:
     say("gnommoweb isa service type", "kreacher")
     edge = Edge.objects.get(concept__token="gnommoweb")
 
-    made = resolve(claim.conflict_id or 0, OPERATOR, Resolution("supersede_others", "", MemberKey(claim.pk, "claim")))
+    made = decide(claim.conflict_id or 0, Verdict("supersede_others", "", MemberKey(claim.pk, "claim")), OPERATOR)
 
     assert (made.kind, [one["text"] for one in made.arguments["dismissed"]]) == (
         "supersede",
@@ -209,7 +208,7 @@ def test_of_an_edges_slot_the_member_that_is_right_decides_all_claims() -> None:
 
     other = dispute("mimir isa server type", "mimir isa desktop type")
     edge = Edge.objects.get(concept__token="mimir")
-    made = resolve(other.conflict_id or 0, OPERATOR, Resolution("supersede_others", "", MemberKey(edge.pk, "edge")))
+    made = decide(other.conflict_id or 0, Verdict("supersede_others", "", MemberKey(edge.pk, "edge")), OPERATOR)
 
     assert (made.arguments["superseded"], "mimir isa server type" in facts()) == ([], True)
 
@@ -226,13 +225,12 @@ def test_what_cannot_be_decided_is_refused_and_changes_nothing() -> None:
         (InvalidDecision, OPERATOR, "yes", None),  # it asks nothing
     ):
         with pytest.raises(error):
-            resolve(conflict.pk, actor, Resolution(action, "", key))  # type: ignore[arg-type]
+            decide(conflict.pk, Verdict(action, "", key), actor)  # type: ignore[arg-type]
     with pytest.raises(DecisionError, match="changed meanwhile"):
         supersede(conflict, first, seen="what was there")
     assert picture() == before
 
-    rows = decide.sides.read_rows(list(conflict.members.all()))
-    supersede(conflict, first, seen=decide.describe_seen(rows))
+    supersede(conflict, first, seen=seen_of(conflict))
     with pytest.raises(DecisionError, match="already decided by hermione"):
         supersede(conflict, second)
 
@@ -257,7 +255,7 @@ def test_words_are_gone_from_decisions_of_conflicts_that_were_united_too() -> No
     nano, pico = (remember(f"The user prefers the {editor} workflow.") for editor in ("nano", "pico"))
     kept = contest("memory_slot", [nano, pico])
     conflict, (vim, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
-    seen = decide.describe_seen(decide.sides.read_rows(list(conflict.members.all())))
+    seen = seen_of(conflict)
     conflict.members.create(kind="memory", object_id=nano.pk, text=nano.text)
     decision = supersede(conflict, emacs, seen=seen)
     unite_conflicts_of(conflict)
@@ -273,7 +271,7 @@ def test_words_are_gone_from_decisions_of_conflicts_that_were_united_too() -> No
 
 def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner() -> None:
     conflict, (_, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
-    seen = decide.describe_seen(decide.sides.read_rows(list(conflict.members.all())))
+    seen = seen_of(conflict)
     nano = remember("The user prefers the nano workflow.")
     assert dispute_rivals(nano, Change("dobby", Channel.USER, timezone.now())) == conflict.pk
     before = picture()

@@ -11,9 +11,9 @@ from memory.graph.snapshots import EDGE_FIELDS
 from memory.memories.forgetting import ForgetScope, forget
 from memory.models import Alias, Dimension, Edge, Memory
 from resolution.conflicts.change_log import read_changes
-from resolution.conflicts.decide import resolve
+from resolution.conflicts.decide import decide
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import MemberKey, Resolution
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.errors import DecisionError
 from resolution.models import Candidate, Claim, DecidedTriple, Decision, DecisionChange
 from resolution.naming.merging import merge
@@ -116,7 +116,7 @@ def test_a_decision_that_kept_too_little_is_refused_with_the_reason() -> None:
 
 
 def choose(winner: Memory, conflict_id: int) -> Decision:
-    return resolve(conflict_id, OPERATOR, Resolution("supersede_others", "", MemberKey(winner.pk, "memory")))
+    return decide(conflict_id, Verdict("supersede_others", "", MemberKey(winner.pk, "memory")), OPERATOR)
 
 
 def test_the_log_forgets_a_memory_with_it_and_the_undo_says_so() -> None:

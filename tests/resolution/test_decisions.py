@@ -8,11 +8,25 @@ from django.utils import timezone
 from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
-from resolution.conflicts.claims import decide
+from resolution.conflicts.decide import find_claim
+from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import KINDS, Verdict, VerdictMistake
 from resolution.errors import DecisionError
 from resolution.models import Claim, DecidedTriple, Decision, Run
-from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, relocate, say, status, update
+from tests.arrange import (
+    OPERATOR,
+    decide_claim,
+    decompose,
+    dismiss,
+    dispute,
+    dump,
+    facts,
+    relocate,
+    say,
+    seen_of,
+    status,
+    update,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -278,12 +292,37 @@ def test_the_retired_fact_is_in_the_history(claim: Claim) -> None:
     assert row.before["parent_id"] == Soas.objects.get(token="repo").pk
 
 
-def test_the_other_rows_of_the_slot_are_put_against_the_new_fact(claim: Claim) -> None:
+def test_the_other_claims_of_the_slot_are_decided_against_and_said_again_they_change_nothing(claim: Claim) -> None:
+    other = say("gnommoweb isa service type", "kreacher").claim
+    assert other is not None
+
+    decision = update(claim.pk, OPERATOR, "")
+
+    assert (status(other), decision.arguments["dismissed"][0]["id"]) == ("dismissed", other.pk)
+    assert decided()["service"] == ("dismissed", None, ["kreacher"])
+    assert say("gnommoweb isa service type", "kreacher").status == "decided"
+    assert facts() == {"gnommoweb isa container type"}
+
+
+def test_what_an_operator_did_not_see_and_what_a_model_was_not_asked_stays_open(claim: Claim) -> None:
+    seen = seen_of(claim.conflict)
+    other = say("gnommoweb isa service type", "kreacher").claim
+    assert other is not None
+
+    undo(update(claim.pk, OPERATOR, "", seen=seen).pk, OPERATOR)
+    assert (status(claim), status(other)) == ("pending", "pending")
+    decide_claim(claim.pk, RESOLVER, verdict("update"), seen=seen_of(claim))
+
+    assert (status(claim), status(other)) == ("resolved", "pending")
+
+
+def test_claims_that_join_later_are_put_against_the_new_fact(claim: Claim) -> None:
+    seen = seen_of(claim.conflict)
     other = say("gnommoweb ispart docker type", "kreacher").claim
     assert other is not None
     Claim.objects.filter(pk=other.pk).update(status="proposed", proposal={"decision": "dismiss"}, attempts=2)
 
-    update(claim.pk, OPERATOR, "")
+    update(claim.pk, OPERATOR, "", seen=seen)
 
     other.refresh_from_db()
     assert (other.existing_parent.token, other.collision_type) == ("container", "misclassification")  # type: ignore[union-attr]
@@ -306,13 +345,14 @@ def test_an_update_retires_the_edge_that_closes_a_ring() -> None:
 def test_an_open_ring_of_the_slot_becomes_a_plain_collision_once_the_slot_is_filled() -> None:
     say("aa ispart b membership")
     first = say("b ispart aa membership").claim
+    assert first is not None
+    seen = seen_of(first.conflict)
     say("c ispart b membership")
     second = say("b ispart c membership").claim
-    assert first is not None
     assert second is not None
     assert second.collision_type == "cycle"
 
-    update(first.pk, OPERATOR, "")
+    update(first.pk, OPERATOR, "", seen=seen)
 
     second.refresh_from_db()
     assert (second.collision_type, second.blocking_concept) == ("ispart_ispart", None)
@@ -479,7 +519,7 @@ def verdict(kind: str) -> Verdict:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_verdict_is_done(claim: Claim, kind: str) -> None:
-    decision = decide(claim.pk, OPERATOR, verdict(kind))
+    decision = decide_claim(claim.pk, OPERATOR, verdict(kind))
 
     claim.refresh_from_db()
     assert (decision.kind, decision.actor, decision.source, decision.reason) == (
@@ -500,7 +540,7 @@ def test_a_conflict_is_decided_once(claim: Claim, kind: str) -> None:
     before = dump()
 
     with pytest.raises(DecisionError, match="already decided by ron: existing fact kept"):
-        decide(claim.pk, OPERATOR, verdict(kind))
+        decide_claim(claim.pk, OPERATOR, verdict(kind))
 
     assert dump() == before
 
@@ -519,11 +559,11 @@ def test_a_slot_that_holds_another_fact_meanwhile_is_not_decided_about_unseen(cl
     say("gnommoweb isa library type", "kreacher")
 
     with pytest.raises(DecisionError, match=r"the graph now says gnommoweb is a library \[type\]"):
-        decide(claim.pk, OPERATOR, verdict(kind))
+        decide_claim(claim.pk, OPERATOR, verdict(kind))
 
     assert status(claim) == "pending"
     assert claim.existing_parent.token == "library"  # type: ignore[union-attr]
-    assert decide(claim.pk, OPERATOR, verdict(kind)).kind == kind
+    assert decide_claim(claim.pk, OPERATOR, verdict(kind)).kind == kind
 
 
 @pytest.mark.parametrize("kind", ["decompose", "relocate", "update"])
@@ -531,7 +571,7 @@ def test_what_stands_already_can_only_be_dismissed(claim: Claim, kind: str) -> N
     Edge.objects.filter(concept__token="gnommoweb").update(parent=claim.incoming_parent_id)
 
     with pytest.raises(DecisionError, match="in the graph already"):
-        decide(claim.pk, OPERATOR, verdict(kind))
+        decide_claim(claim.pk, OPERATOR, verdict(kind))
     dismiss(claim.pk, OPERATOR, "")
 
     assert decided() == {}
@@ -563,10 +603,11 @@ def test_a_ring_that_another_edge_closes_meanwhile_is_not_decided_about_unseen()
 def test_a_conflict_that_was_rebased_is_not_decided_as_it_was_seen(claim: Claim) -> None:
     other = say("gnommoweb isa service type", "kreacher").claim
     assert other is not None
-    update(claim.pk, OPERATOR, "")
+    seen = seen_of(other)
+    decide_claim(claim.pk, RESOLVER, verdict("update"))
 
     with pytest.raises(DecisionError, match="has changed meanwhile"):
-        decide(other.pk, RESOLVER, verdict("update"), seen=other)
+        decide_claim(other.pk, RESOLVER, verdict("update"), seen=seen)
 
     assert facts() == {"gnommoweb isa container type"}
 
@@ -581,9 +622,9 @@ def test_the_resolver_may_decide_only_what_the_table_says() -> None:
     assert split(claim).kind == "decompose"
 
 
-def test_a_claim_that_is_not_there_is_refused() -> None:
+def test_a_claim_that_is_not_there_is_refused(claim: Claim) -> None:
     with pytest.raises(DecisionError, match="no claim 4711"):
-        dismiss(4711, OPERATOR, "")
+        find_claim(claim.conflict_id, 4711)
 
 
 def test_the_run_is_kept_with_its_decisions(claim: Claim) -> None:

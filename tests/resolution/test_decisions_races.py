@@ -9,16 +9,16 @@ import pytest
 from memory.db.transactions import run_transaction
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.actors import Actor
-from resolution.conflicts.claims import decide
-from resolution.conflicts.decide import resolve
+from resolution.conflicts.decide import decide
 from resolution.conflicts.opening import Member, open_conflict
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import MemberKey, Resolution, Verdict
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.errors import DecisionError
 from resolution.models import Claim, Decision
 from tests.arrange import (
     OPERATOR,
     contest,
+    decide_claim,
     decompose,
     dismiss,
     dispute,
@@ -27,6 +27,7 @@ from tests.arrange import (
     prefer,
     remember,
     say,
+    seen_of,
     settle,
     stand,
     update,
@@ -102,11 +103,11 @@ def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -
         first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
         second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
-        verdict = Verdict("update", "")
+        verdict, seen = Verdict("update", ""), seen_of(first.conflict)
 
         outcomes = at_once(
-            partial(decide, first.pk, operator("ron"), verdict, seen=first),
-            partial(decide, second.pk, operator("harry"), verdict, seen=second),
+            partial(decide_claim, first.pk, operator("ron"), verdict, seen=seen),
+            partial(decide_claim, second.pk, operator("harry"), verdict, seen=seen),
         )
 
         assert len(errors(outcomes)) == 1
@@ -195,12 +196,12 @@ def test_of_a_conflict_across_layers_one_operator_decides_and_one_undoes(at_once
         state, edge = settle(f"thing{i}", "gf-ptfe"), stand(f"thing{i} isa peek material")
         conflict = contest("cross_layer", [state, edge])
         actions = (
-            Resolution("supersede_others", winner=MemberKey(edge.pk, "edge")),
-            Resolution("supersede_others", winner=MemberKey(state.pk, "project_state")),
-            Resolution("dismiss"),
+            Verdict("supersede_others", member=MemberKey(edge.pk, "edge")),
+            Verdict("supersede_others", member=MemberKey(state.pk, "project_state")),
+            Verdict("dismiss"),
         )
 
-        outcomes = at_once(*[partial(resolve, conflict.pk, operator("ron"), action) for action in actions])
+        outcomes = at_once(*[partial(decide, conflict.pk, action, operator("ron")) for action in actions])
 
         (decision,) = Decision.objects.filter(conflict=conflict)
         assert len(errors(outcomes)) == 2
@@ -221,9 +222,8 @@ def test_a_conflict_that_gets_another_member_meanwhile_is_decided_with_it_or_lef
         newcomer = remember(f"Sam prefers squash {i}.")
         member = Member("memory", newcomer.pk, newcomer.text)
         joins = partial(run_transaction, partial(open_conflict, conflict.key, conflict.slot_key, [member]))
-        decides = partial(
-            resolve, conflict.pk, OPERATOR, Resolution("supersede_others", winner=MemberKey(rows[0].pk, "memory"))
-        )
+        verdict = Verdict("supersede_others", member=MemberKey(rows[0].pk, "memory"))
+        decides = partial(decide, conflict.pk, verdict, OPERATOR)
 
         _, joined = at_once(decides, joins)
 

@@ -11,12 +11,12 @@ from memory.db.transactions import run_transaction
 from memory.memories.scope import Scope
 from memory.models import Edge, Memory, Project, ProjectState, Source
 from memory.running import bootstrap
+from resolution.conflicts import decide as deciding
 from resolution.conflicts import detection
-from resolution.conflicts.decide import resolve
 from resolution.conflicts.detection import detect_state
 from resolution.conflicts.opening import list_open_of
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import MemberKey, Resolution
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.intake.retirement import put_back, retire_one
 from resolution.memories import service
 from resolution.memories.project_state import settle
@@ -106,8 +106,8 @@ def test_a_value_that_an_undo_brings_back_is_looked_at(project: Project) -> None
     state = decide(project, "GF-PTFE").row
     said = say(FACT.format("peek"))
     [edge] = Edge.objects.filter(parent__token="peek")
-    winner = Resolution("supersede_others", "", MemberKey(edge.pk, "edge"))
-    decision = resolve(said.conflict_id or 0, OPERATOR, winner)
+    winner = Verdict("supersede_others", "", MemberKey(edge.pk, "edge"))
+    decision = deciding.decide(said.conflict_id or 0, winner, OPERATOR)
     say("p05.material isa peek decision.lateral-support")
     assert statuses() == ["resolved"]
 
@@ -121,8 +121,8 @@ def test_a_value_that_an_undo_brings_back_is_looked_at(project: Project) -> None
 def test_a_memory_that_an_undo_brings_back_is_looked_at(project: Project) -> None:
     first, second = tell("I am a nurse."), tell("I am a teacher.", minutes=1)
     assert second.memory is not None
-    winner = Resolution("supersede_others", "", MemberKey(second.memory.pk))
-    decision = resolve(second.conflict_id or 0, OPERATOR, winner)
+    winner = Verdict("supersede_others", "", MemberKey(second.memory.pk))
+    decision = deciding.decide(second.conflict_id or 0, winner, OPERATOR)
     later = tell("I am no longer a nurse.", minutes=2)
     assert (later.conflict_id, statuses()) == (None, ["resolved"])
 

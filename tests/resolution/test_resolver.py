@@ -14,7 +14,6 @@ from memory import llm as language_models
 from memory.graph.store import retire
 from memory.models import Dimension, Edge, Heartbeat, LlmCall, Soas, Source
 from resolution.actors import Actor
-from resolution.conflicts import claims
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
 from resolution.models import Claim, Decision, Run
@@ -136,7 +135,7 @@ def test_a_proposal_changes_nothing_until_it_is_approved(llm: LlmServer) -> None
     assert edges() == {"gnommoweb is a repo [type]"}
     assert not Decision.objects.exists()
 
-    decision = approve(claim.pk, OPERATOR)
+    decision = approve(claim.conflict_id, OPERATOR)
 
     assert edges() == {"gnommoweb is a repo [artifact-type]", "gnommoweb is a container [deployment-type]"}
     assert (decision.actor, decision.source, decision.reason) == ("kreacher", "operator", DECOMPOSE["reasoning"])
@@ -157,9 +156,9 @@ def test_only_a_proposal_can_be_approved(llm: LlmServer) -> None:
     claim = kinds()
 
     with pytest.raises(DecisionError, match="Nothing is proposed"):
-        approve(claim.pk, OPERATOR)
-    with pytest.raises(DecisionError, match="There is no claim"):
-        approve(claim.pk + 1, OPERATOR)
+        approve(claim.conflict_id, OPERATOR)
+    with pytest.raises(DecisionError, match="has no claim"):
+        approve(claim.conflict_id + 1, OPERATOR)
 
 
 def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> None:
@@ -173,7 +172,7 @@ def test_a_proposal_for_a_world_that_has_changed_is_refused(llm: LlmServer) -> N
     say("gnommoweb ispart lovelace runs-on")
 
     with pytest.raises(DecisionError, match="lovelace"):
-        approve(claim.pk, OPERATOR)
+        approve(claim.conflict_id, OPERATOR)
 
     assert edges() == {"gnommoweb runs on lovelace"}
 
@@ -350,14 +349,14 @@ def test_a_mistake_of_ours_costs_one_conflict(
     first, second = undecided("aa", "b")
     choose(llm)
     llm.answers(UPDATE, UPDATE)
-    honest = claims.decide
+    honest = resolver.decide
 
-    def decide(claim_id: int, *rest: Any, **more: Any) -> Decision:
-        if claim_id == first.pk:
+    def decide(conflict_id: int, *rest: Any, **more: Any) -> Decision:
+        if conflict_id == first.conflict_id:
             raise ZeroDivisionError("oh")
-        return honest(claim_id, *rest, **more)
+        return honest(conflict_id, *rest, **more)
 
-    monkeypatch.setattr(claims, "decide", decide)
+    monkeypatch.setattr(resolver, "decide", decide)
 
     run = resolve()
 

@@ -17,8 +17,8 @@ from memory.channels import Channel
 from memory.memories import store
 from memory.models import GivenNote, LlmCall, Memory, Project, ProjectState
 from memory.search.vectors import queue, schema
-from resolution.conflicts.decide import resolve
-from resolution.conflicts.verdict import Resolution
+from resolution.conflicts.decide import decide
+from resolution.conflicts.verdict import Verdict
 from resolution.detective import opening, reading, run
 from resolution.detective.lines import load_lines
 from resolution.detective.story import StoryRow, name_lines, render_lines
@@ -212,7 +212,7 @@ def ask(question: str, project: Project | None, *memories: Memory) -> Conflict:
 
 
 def answer(conflict: Conflict, action: str, reason: str = "") -> None:
-    resolve(conflict.pk, OPERATOR, Resolution(action, reason))  # type: ignore[arg-type]
+    decide(conflict.pk, Verdict(action, reason), OPERATOR)  # type: ignore[arg-type]
 
 
 @plays("detective-r01", "detective-r02", "detective-f01", "detective-f11")

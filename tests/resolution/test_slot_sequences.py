@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 from memory.english.claims import same_value
 from memory.memories.scope import Scope, Speaker
 from memory.models import Edge, Memory, Project, ProjectState
-from resolution.conflicts import claims
-from resolution.conflicts import decide as conflicts
+from resolution.conflicts.decide import decide
 from resolution.conflicts.members import read_rows
 from resolution.conflicts.opening import Member, find_kept_pairs, list_open_of
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import MemberKey, Resolution, Verdict
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.errors import DecisionError
 from resolution.memories.project_state import settle
 from resolution.models import Claim, Conflict, DecidedTriple, Decision
-from tests.arrange import OPERATOR, say
+from tests.arrange import OPERATOR, decide_claim, say
 from tests.resolution.test_memories import tell
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -58,21 +57,19 @@ class Slot:
 
     def accept(self, number: int, is_taken_back: bool) -> None:
         if (conflict := self.find_open()) is not None:
-            rows = [one for one in read_rows(list(conflict.members.all())) if one.holds or one.waits]
+            rows = [one for one in read_rows(list(conflict.members.all())) if one.is_current or one.is_open_claim]
             winner = rows[number % len(rows)].member
             key = MemberKey(winner.object_id, winner.kind)
-            self.decide(
-                lambda: conflicts.resolve(conflict.pk, OPERATOR, Resolution("supersede_others", "", key)), is_taken_back
-            )
+            self.decide(lambda: decide(conflict.pk, Verdict("supersede_others", "", key), OPERATOR), is_taken_back)
 
     def keep(self, action: Any, is_taken_back: bool) -> None:
         if (conflict := self.find_open()) is not None:
-            self.decide(lambda: conflicts.resolve(conflict.pk, OPERATOR, Resolution(action)), is_taken_back)
+            self.decide(lambda: decide(conflict.pk, Verdict(action), OPERATOR), is_taken_back)
 
     def claim(self, kind: Any, is_taken_back: bool) -> None:
         claim = Claim.objects.filter(concept__token=self.concept, status="pending").first()
         if claim is not None:
-            self.decide(lambda: claims.decide(claim.pk, OPERATOR, Verdict(kind, "")), is_taken_back)
+            self.decide(lambda: decide_claim(claim.pk, OPERATOR, Verdict(kind, "")), is_taken_back)
 
     def undo(self, number: int, _: bool) -> None:
         if done := self.list_decisions():
@@ -121,7 +118,7 @@ class Slot:
                 continue
             assert (is_marked, is_other_marked) == (True, True), (one, other)
         for conflict in Conflict.objects.filter(project=self.project.slug, status="open"):
-            assert sum(one.holds or one.waits for one in read_rows(list(conflict.members.all()))) > 1
+            assert sum(one.is_current or one.is_open_claim for one in read_rows(list(conflict.members.all()))) > 1
 
     def picture(self) -> Any:
         """All that an undo has to put back; facts without their keys."""

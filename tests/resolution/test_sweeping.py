@@ -10,8 +10,9 @@ from memory.memories import slots
 from memory.models import Edge, Memory, Project, ProjectState, Soas
 from memory.running import bootstrap
 from resolution import tasks
-from resolution.conflicts import decide, keys
-from resolution.conflicts.verdict import Resolution
+from resolution.conflicts import keys
+from resolution.conflicts.decide import decide
+from resolution.conflicts.verdict import Verdict
 from resolution.models import Conflict, Run, SlotClaim
 from resolution.nightly.runs import run_now
 from resolution.nightly.sweep import sweep_conflicts
@@ -144,7 +145,7 @@ def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Proj
     state = settled(project, "lateral_support_material", "GF-PTFE")
     sweep()
 
-    decide.resolve(Conflict.objects.get().pk, OPERATOR, Resolution("no_action", "both are used"))
+    decide(Conflict.objects.get().pk, Verdict("no_action", "both are used"), OPERATOR)
 
     assert sweep() == {}
     ProjectState.objects.filter(pk=state.pk).update(value="steel")

@@ -18,7 +18,6 @@ from memory.graph.snapshots import KEYED_FIELDS, take_snapshot
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
-from resolution.conflicts.claims import decide
 from resolution.conflicts.verdict import Verdict
 from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
@@ -26,7 +25,7 @@ from resolution.naming.merging import merge
 from resolution.naming.names import name_concept
 from resolution.transfer import Differences, ImportRefused, Report, graph_import
 from resolution.transfer.lines import FORMAT, VERSION, Mistake
-from tests.arrange import OPERATOR, dispute, dump, facts, say
+from tests.arrange import OPERATOR, decide_claim, dispute, dump, facts, say
 from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
 
@@ -76,8 +75,8 @@ class TestRoundTrip:
     def test_a_world_comes_back_byte_for_byte(self) -> None:
         say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
         say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
-        decide(dispute("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
-        decide(
+        decide_claim(dispute("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
+        decide_claim(
             dispute("d isa e type", "d isa f type").pk,
             OPERATOR,
             Verdict("decompose", "", existing_dimension="form", new_dimension="use"),
@@ -128,7 +127,7 @@ class TestRoundTrip:
 
     def test_a_fact_in_a_dimension_and_in_one_split_from_it_stays_in_both(self) -> None:
         verdict = Verdict("decompose", "", existing_dimension="form", new_dimension="use")
-        decide(dispute("kvasir isa service type", "kvasir isa container type").pk, OPERATOR, verdict)
+        decide_claim(dispute("kvasir isa service type", "kvasir isa container type").pk, OPERATOR, verdict)
         say("gnommoweb isa repo type")
         say("gnommoweb isa repo form")
         before = exported()
@@ -206,7 +205,7 @@ class TestTakingIn:
 
     def test_a_fact_that_was_decided_to_belong_elsewhere_is_the_same_there(self) -> None:
         verdict = Verdict("relocate", "", dimension="role")
-        decide(dispute("gnommoweb isa repo type", "gnommoweb ispart glitch type").pk, OPERATOR, verdict)
+        decide_claim(dispute("gnommoweb isa repo type", "gnommoweb ispart glitch type").pk, OPERATOR, verdict)
 
         assert take_in(file_of(fact("gnommoweb ispart glitch type"))).facts == {"same": 1}
 
@@ -318,7 +317,7 @@ class TestDifferences:
 
     def test_are_not_queued_again_once_they_were_decided(self) -> None:
         take_in(file_of(fact(DISPUTED)))
-        decide(Claim.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
+        decide_claim(Claim.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
 
         report = take_in(file_of(fact(DISPUTED)))
 

@@ -10,7 +10,6 @@ from memory.graph import store
 from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.conflicts.change_log import read_changes
-from resolution.conflicts.claims import decide
 from resolution.conflicts.undo import undo, undo_run
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
@@ -18,6 +17,7 @@ from resolution.models import Claim, DecidedTriple, Decision, Run
 from tests.arrange import (
     OPERATOR,
     configure,
+    decide_claim,
     decompose,
     dismiss,
     dispute,
@@ -26,6 +26,7 @@ from tests.arrange import (
     graph,
     relocate,
     say,
+    seen_of,
     status,
     update,
 )
@@ -64,7 +65,7 @@ def test_an_undone_decision_leaves_the_world_as_it_was(claim: Claim, kind: str, 
     Claim.objects.update(status="proposed", proposal={"decision": "dismiss"}, attempts=1, last_error="odd")
     before = dump()
 
-    decision = decide(claim.pk, OPERATOR, KINDS[kind])
+    decision = decide_claim(claim.pk, OPERATOR, KINDS[kind])
     undo(decision.pk, OPERATOR)
 
     assert dump() == before
@@ -76,7 +77,9 @@ def test_where_new_slots_are_taken_an_undone_decision_leaves_the_world_as_it_was
         say(f"gnommoweb {text}", "kreacher")
     before = dump()
 
-    decision = decide(claim.pk, OPERATOR, KINDS[kind]) if "takes it" not in kind else dismiss(claim.pk, OPERATOR, "")
+    decision = (
+        decide_claim(claim.pk, OPERATOR, KINDS[kind]) if "takes it" not in kind else dismiss(claim.pk, OPERATOR, "")
+    )
     undo(decision.pk, OPERATOR)
 
     assert dump() == before
@@ -90,7 +93,7 @@ def test_where_a_fact_stands_in_its_new_slot_an_undone_decision_leaves_the_world
         say(f"gnommoweb {text}", "kreacher", confidence=0.3)
     before = dump()
 
-    undo(decide(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
+    undo(decide_claim(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
 
     assert dump() == before
 
@@ -104,7 +107,7 @@ def test_an_undone_decision_about_a_ring_leaves_the_world_as_it_was(kind: str) -
     assert claim is not None
     before = dump()
 
-    undo(decide(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
+    undo(decide_claim(claim.pk, OPERATOR, KINDS[kind]).pk, OPERATOR)
 
     assert dump() == before
 
@@ -267,9 +270,10 @@ def test_a_triple_that_was_decided_again_since_stays_decided(claim: Claim) -> No
 
 
 def test_a_row_that_was_put_against_the_new_fact_and_decided_since_stays_decided(claim: Claim) -> None:
+    seen = seen_of(claim.conflict)
     other = say("gnommoweb isa service type", "kreacher").claim
     assert other is not None
-    decision = update(claim.pk, OPERATOR, "")
+    decision = update(claim.pk, OPERATOR, "", seen=seen)
     dismiss(other.pk, OPERATOR, "")
 
     undo(decision.pk, OPERATOR)
@@ -421,7 +425,7 @@ def decide_all(claims: list[Claim], actor: Actor, chance: random.Random, limit: 
             if count == limit or status(claim) not in ("pending", "proposed"):
                 break
             try:
-                decide(claim.pk, actor, verdict)
+                decide_claim(claim.pk, actor, verdict)
                 count += 1
             except DecisionError:
                 continue

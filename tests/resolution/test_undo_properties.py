@@ -9,13 +9,12 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resolution.conflicts.claims import decide
 from resolution.conflicts.queue import rebase
 from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
 from resolution.models import Claim, Decision
-from tests.arrange import OPERATOR, dump, graph, rows, say
+from tests.arrange import OPERATOR, decide_claim, dump, graph, rows, say
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +66,7 @@ def decide_some(choices: list[tuple[int, Verdict]], between: Callable[[], Any] =
         chosen = claims[number % len(claims)]
         before = dump()
         try:
-            decisions.append(decide(chosen.pk, OPERATOR, verdict))
+            decisions.append(decide_claim(chosen.pk, OPERATOR, verdict))
         except DecisionError:
             assert graph() == {part: before[part] for part in ("edges", "dimensions")}
         between()

@@ -101,6 +101,19 @@ def test_a_conflict_is_decided_once(server: Served) -> None:
     }
 
 
+def test_what_joins_after_a_conflict_was_seen_stays_open(server: Served) -> None:
+    conflict_id = dispute(server, "quangle")
+    shown = server.client.get(f"/conflicts/{conflict_id}").json()
+    claim = shown["members"][-1]["id"]
+    teach(server, "quangle -isa hat", "dobby")
+
+    stale = post(server, f"/conflicts/{conflict_id}/resolve", action="dismiss", seen=shown["seen"])
+    answer = resolve(server, conflict_id, "update", member_id=claim, seen=shown["seen"])
+
+    assert (stale.status_code, answer["conflict"]["status"]) == (409, "open")
+    assert [one["status"] for one in answer["conflict"]["members"] if one["kind"] == "claim"] == ["resolved", "pending"]
+
+
 def test_a_place_that_is_taken_is_a_clash(server: Served) -> None:
     conflict_id = dispute(server, "ploffskin")
     teach(server, "ploffskin -isa dance in context of art", "dobby")
