@@ -45,6 +45,14 @@ TESTS: Final = (
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     "tests/resolution/test_stories.py",
 )  # fmt: skip
+RULED: Final = (
+    *(f"attribution.test_{name}" for name in ("attribution", "client_names", "envelopes", "forget_requests")),
+    *(f"english.test_{name}" for name in (
+        "claims", "cues", "evidence", "excerpts", "formatting", "names", "refusals", "tokens",
+    )),
+    *(f"memories.test_{name}" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
+    "graph.test_fact_syntax", "search.test_ranking",
+)  # fmt: skip
 NEVER: Final = re.compile("(?!)")
 SAID: Final = "gnommoweb is a worm"  # in texts that are handed over
 
@@ -321,6 +329,35 @@ def read_rooms(_: Labelled) -> Mistakes:
     return found
 
 
+def read_rules(_: Labelled) -> Mistakes:
+    """Check the rows of each ``data/rules.jsonl`` beside the tests, as the tests do that need nothing but a row."""
+    from tests.memory import labelled as module
+
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
+    checks: list[tuple[str, Callable[..., None], list[dict[str, Any]]]] = []
+
+    def note(test_file: str, rule: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        rows = module.read_rows(test_file, rule)
+
+        def decorate(test: Callable[..., None]) -> Callable[..., None]:
+            if inspect.signature(test).parameters.keys() == rows[0].keys():
+                checks.append((rule, test, rows))
+            return test
+
+        return decorate
+
+    module.labelled = note  # type: ignore[assignment]
+    for name in RULED:
+        importlib.import_module(f"tests.memory.{name}")
+    for rule, test, rows in checks:
+        for row in rows:
+            try:
+                test(**row)
+            except Exception:
+                found["lost"][f"{rule}: {row}"] += 1
+    return found
+
+
 def _read_rows(file: str) -> list[dict[str, Any]]:
     path = Path(__file__).parents[1] / "tests" / "memory" / file
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
@@ -342,7 +379,7 @@ def read_stories(labelled: Labelled) -> Mistakes:
 
 
 MEASURES: Final[dict[str, Callable[[Labelled], Mistakes]]] = {
-    "statements": read_statements, "stories": read_stories, "rooms": read_rooms,
+    "statements": read_statements, "stories": read_stories, "rooms": read_rooms, "rules": read_rules,
 }  # fmt: skip
 
 
