@@ -134,6 +134,16 @@ def test_what_was_heard_is_a_row_soon(dsn: str, folder: Path) -> None:
     assert not folder.exists()
 
 
+def test_what_is_added_together_keeps_its_order(dsn: str, folder: Path) -> None:
+    async def run() -> None:
+        async with running(dsn, folder) as outbox:
+            add(outbox, *(heard(number, at=1_700_000_000.0) for number in range(50)))
+
+    asyncio.run(run())
+
+    assert stored(dsn) == texts_of(*range(50))
+
+
 def test_what_is_there_already_stays_as_it_is_and_wakes_nobody(dsn: str, folder: Path) -> None:
     woken = Woken()
 
@@ -163,17 +173,15 @@ def test_what_the_table_refuses_takes_no_other_along_and_is_counted(dsn: str, fo
     assert stored(dsn) == texts_of(0, 1, 2, 4, 5, 6, 7, 8)
 
 
-def test_many_messages_of_one_moment_are_all_written_soon_in_their_order(dsn: str, folder: Path) -> None:
+def test_many_messages_at_once_are_all_written_soon(dsn: str, folder: Path) -> None:
     async def run() -> None:
         async with running(dsn, folder) as outbox:
-            add(outbox, *(heard(number, at=1_700_000_000.0) for number in range(3_000)))
+            add(outbox, *messages(3_000))
             assert await eventually(lambda: len(stored(dsn)) == 3_000)
             assert await eventually(lambda: outbox.journaled == 0)
             assert total(DROPPED) == 0
 
     asyncio.run(run())
-
-    assert stored(dsn) == texts_of(*range(3_000))
 
 
 def test_what_comes_together_is_one_statement_over_a_kept_connection(dsn: str, folder: Path) -> None:
