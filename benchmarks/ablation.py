@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -155,7 +155,7 @@ def _list_rules(module: ModuleType) -> Iterator[Part]:
             yield Part("pattern", module.__name__, name)
         elif isinstance(value, tuple) and value and all(isinstance(one, re.Pattern | FunctionType) for one in value):
             yield from (Part("form", module.__name__, name, at) for at in range(len(value)))
-        elif isinstance(value, type) and value.__module__ != module.__name__:
+        elif isinstance(value, type) and (value.__module__ != module.__name__ or Protocol in value.__bases__):
             continue
         elif isinstance(value, type):
             yield from (Part("predicate", module.__name__, f"{name}.{method}") for method in _list_predicates(value))
