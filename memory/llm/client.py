@@ -217,9 +217,9 @@ def is_upstream(model: LanguageModel) -> bool:
     return model.provider == LanguageModel.Provider.OLLAMA and not model.base_url
 
 
-def only_proposes(model: LanguageModel, tuning: Tuning | None = None) -> bool:
+def only_proposes(model: LanguageModel) -> bool:
     """True if what the model concludes waits for a person: it is one of the upstream, and often small."""
-    return is_upstream(model) and (tuning or Config.tuning()).resolution_mode == "propose"
+    return is_upstream(model) and Config.tuning().resolution_mode == "propose"
 
 
 def access_to(model: LanguageModel) -> Access:
