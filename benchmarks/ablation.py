@@ -18,11 +18,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -37,21 +37,33 @@ READERS: Final = (
 )  # fmt: skip
 FORMS: Final = "memory.english.forms"
 LEXICON: Final = "memory.english.lexicon"
-MEASURES: Final = (
-    "benchmarks.cues",
-    "benchmarks.conversations",
-    "benchmarks.stories",
-)
+IMPORTED: Final = (*READERS, "benchmarks.cues", "benchmarks.conversations", "benchmarks.stories")
+OURS: Final = ("memory.", "resolution.", "benchmarks.", "tests.")
 TESTS: Final = (
     *(f"tests/memory/{room}" for room in ("attribution", "english", "graph", "recall", "secrets")),
     "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     "tests/resolution/test_stories.py",
 )  # fmt: skip
+RULED: Final = (
+    *(f"attribution.test_{name}" for name in ("attribution", "client_names", "envelopes", "forget_requests")),
+    *(f"english.test_{name}" for name in (
+        "claims", "cues", "evidence", "excerpts", "formatting", "names", "refusals", "tokens",
+    )),
+    *(f"memories.test_{name}" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
+    "graph.test_fact_syntax", "search.test_ranking",
+)  # fmt: skip
 NEVER: Final = re.compile("(?!)")
 SAID: Final = "gnommoweb is a worm"  # in texts that are handed over
 
 Mistakes = dict[str, Counter[str]]  # by kind: `lost` and `wrong`
+
+
+class Base(NamedTuple):
+    """What one measure finds with every part; ``modules``: those of the readers whose code it runs."""
+
+    mistakes: Mistakes
+    modules: frozenset[str]
 
 
 class Part(NamedTuple):
@@ -94,16 +106,21 @@ def main() -> None:
     from benchmarks.cues import read_common_words
 
     labelled = Labelled(arguments.labelled, read_common_words(), run_apart(find_near))
-    base = run_apart(partial(read_all, labelled))
-    print(f"as it is: {base['lost'].total()} statements missed, {base['wrong'].total()} wrong")
-    parts = [part for part in run_apart(list_parts) if arguments.only in part.title]
+    parts = [part for part in list_parts() if arguments.only in part.title]  # imports what the forked ones then have
+    base = run_apart(partial(read_base, labelled))
+    missed, wrong = (sum(each.mistakes[kind].total() for each in base.values()) for kind in ("lost", "wrong"))
+    print(f"as it is: {missed} statements missed, {wrong} wrong; {len(parts)} parts")
+    print(f"{'kind':10} {'part':64} {'lost':>5} {'wrong':>5} {'mended':>6} {'tests':>5}", flush=True)
+    without = []
     with multiprocessing.get_context("fork").Pool(arguments.jobs, maxtasksperchild=1) as pool:
         ablate_one = partial(ablate, labelled=labelled, base=base, with_tests=arguments.tests)
-        found = dict(zip(parts, pool.imap(ablate_one, parts), strict=True))
-    print(f"{'kind':10} {'part':64} {'lost':>5} {'wrong':>5} {'mended':>6} {'tests':>5}")
-    for part, seen in sorted(found.items(), key=lambda each: (-each[1].lost - each[1].wrong, each[0].title)):
-        tests = "" if seen.failed_tests is None else seen.failed_tests
-        print(f"{part.kind:10} {part.title:64} {seen.lost:5} {seen.wrong:5} {seen.mended:6} {tests:>5}")
+        for part, seen in zip(parts, pool.imap(ablate_one, parts), strict=True):
+            tests = "" if seen.failed_tests is None else seen.failed_tests
+            row = f"{part.kind:10} {part.title:64} {seen.lost:5} {seen.wrong:5} {seen.mended:6} {tests:>5}"
+            print(row, flush=True)
+            if not (seen.lost or seen.wrong or seen.failed_tests):
+                without.append(row)
+    print(f"without a witness: {len(without)} of {len(parts)}", *without, sep="\n")
 
 
 def run_apart(task: Any) -> Any:
@@ -138,7 +155,7 @@ def _list_rules(module: ModuleType) -> Iterator[Part]:
             yield Part("pattern", module.__name__, name)
         elif isinstance(value, tuple) and value and all(isinstance(one, re.Pattern | FunctionType) for one in value):
             yield from (Part("form", module.__name__, name, at) for at in range(len(value)))
-        elif isinstance(value, type) and value.__module__ != module.__name__:
+        elif isinstance(value, type) and (value.__module__ != module.__name__ or Protocol in value.__bases__):
             continue
         elif isinstance(value, type):
             yield from (Part("predicate", module.__name__, f"{name}.{method}") for method in _list_predicates(value))
@@ -156,29 +173,30 @@ def _list_predicates(of: Any) -> list[str]:
     ]
 
 
-def take_away(part: Part) -> None:
-    """Import the readers anew, without it."""
-    _forget_modules()
+def take_away(part: Part) -> frozenset[str]:
+    """Go on without it, and return the modules that had it; none: any may. What a list is made into when a module is
+    imported is made anew."""
     if part.kind == "list":
+        _forget_modules()
         lexicon: Any = importlib.import_module(LEXICON)
         read = lexicon.read_file
-        lexicon.read_file = lambda name: [NEVER.pattern] if name == part.name else read(name)
-    _import_readers()
+        lexicon.read_file = lambda name: [f"{NEVER.pattern}/{NEVER.pattern}"] if name == part.name else read(name)
+        _import_readers()
+        return frozenset()
     module = importlib.import_module(part.module)
     if part.module == FORMS:
         form, find = module.FORMS[part.at or 0], module.find_forms
-        _replace(find, lambda text: [cue for cue in find(text) if cue.form is not form])
-    elif part.at is not None:
+        return _replace(find, lambda text: [cue for cue in find(text) if cue.form is not form])
+    if part.at is not None:
         forms = getattr(module, part.name)
-        setattr(module, part.name, forms[: part.at] + forms[part.at + 1 :])
-    elif part.kind == "pattern":
-        _replace(getattr(module, part.name), NEVER)
-    elif part.kind == "predicate":
-        owner, _, method = part.name.rpartition(".")
-        if owner:
-            setattr(getattr(module, owner), method, _never)
-        else:
-            _replace(getattr(module, part.name), _never)
+        return _replace(forms, forms[: part.at] + forms[part.at + 1 :])
+    if part.kind == "pattern":
+        return _replace(getattr(module, part.name), NEVER)
+    owner, _, method = part.name.rpartition(".")
+    if not owner:
+        return _replace(getattr(module, part.name), _never)
+    setattr(getattr(module, owner), method, _never)
+    return frozenset((part.module,))
 
 
 def _never(*_: object, **__: object) -> bool:
@@ -186,41 +204,60 @@ def _never(*_: object, **__: object) -> bool:
 
 
 def _forget_modules() -> None:
-    ours = ("memory.", "resolution.", "benchmarks.", "tests.")
-    for name in [name for name in sys.modules if name.startswith(ours) and name != __name__]:
+    for name in [name for name in sys.modules if name.startswith(OURS) and name != __name__]:
         del sys.modules[name]
 
 
 def _import_readers() -> None:
-    for name in (*READERS, *MEASURES):
+    for name in IMPORTED:
         importlib.import_module(name)
 
 
-def _replace(old: object, new: object) -> None:
-    """Wherever a module has it, by whichever name."""
-    for module in [module for name, module in sys.modules.items() if name.startswith(("memory.", "resolution."))]:
+def _replace(old: object, new: object) -> frozenset[str]:
+    """Wherever a module has it, by whichever name; return these modules."""
+    had = set[str]()
+    for module in [module for name, module in sys.modules.items() if name.startswith(OURS)]:
         for name in [name for name, value in vars(module).items() if value is old]:
             setattr(module, name, new)
+            had.add(module.__name__)
+    return frozenset(had)
 
 
 # --- reading ---
 
 
-def ablate(part: Part, *, labelled: Labelled, base: Mistakes, with_tests: bool) -> Witnesses:
+def ablate(part: Part, *, labelled: Labelled, base: dict[str, Base], with_tests: bool) -> Witnesses:
+    """Read without the part what a module that has it reads."""
+    found = Counter[str]()
     try:
-        take_away(part)
-        found = read_all(labelled)
+        had = take_away(part)
+        for name, measure in MEASURES.items():
+            mistakes, modules = base[name]
+            if had and had.isdisjoint(modules):
+                continue
+            now = measure(labelled)
+            for kind in ("lost", "wrong"):
+                found[kind] += (now[kind] - mistakes[kind]).total()
+                found["mended"] += (mistakes[kind] - now[kind]).total()
     except Exception as error:  # what the others cannot do without at all
         print(f"{part.title}: {error!r}", file=sys.stderr)
-        return Witnesses(base["lost"].total(), 0, 0)
-    lost, wrong = ((found[kind] - base[kind]).total() for kind in ("lost", "wrong"))
-    mended = sum((base[kind] - found[kind]).total() for kind in ("lost", "wrong"))
-    failed = count_failed_tests() if with_tests and not lost + wrong else None
-    return Witnesses(lost, wrong, mended, failed)
+        return Witnesses(sum(each.mistakes["lost"].total() for each in base.values()), 0, 0)
+    failed = count_failed_tests() if with_tests and not found["lost"] + found["wrong"] else None
+    return Witnesses(found["lost"], found["wrong"], found["mended"], failed)
 
 
-def read_all(labelled: Labelled) -> Mistakes:
-    """Return the mistakes of all readers in all labelled texts."""
+def read_base(labelled: Labelled) -> dict[str, Base]:
+    base = {}
+    for name, measure in MEASURES.items():
+        modules = set[str]()
+        sys.setprofile(lambda frame, *_, modules=modules: modules.add(frame.f_globals.get("__name__", "")))
+        found = measure(labelled)
+        sys.setprofile(None)
+        base[name] = Base(found, frozenset(modules))
+    return base
+
+
+def read_statements(labelled: Labelled) -> Mistakes:
     from benchmarks import conversations, cues
 
     cues.read_common_words = lambda: labelled.words  # type: ignore[assignment]
@@ -233,12 +270,10 @@ def read_all(labelled: Labelled) -> Mistakes:
     chats = conversations.measure(sorted(conversations.CONVERSATIONS.glob("*.txt")))
     found["lost"].update(chats.missed)
     found["wrong"].update([*chats.wrong, *chats.stale])
-    _read_stories(labelled, found)
-    _read_rooms(found)
     return found
 
 
-def _read_rooms(found: Mistakes) -> None:
+def read_rooms(_: Labelled) -> Mistakes:
     """Read what is labelled in the rooms of attribution, secrets and memories; of each text only whether it is read as
     labelled counts."""
     from memory.attribution.envelopes import read_sender
@@ -250,6 +285,8 @@ def _read_rooms(found: Mistakes) -> None:
     from memory.types import Message
     from memory.voice import SPEAKER_ONLY, Voice
     from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
+
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
 
     def note(room: str, text: str, is_right: bool) -> None:
         found["lost"][f"{room}: {text}"] += not is_right
@@ -289,6 +326,36 @@ def _read_rooms(found: Mistakes) -> None:
         found_memories = read_memories(row["text"], in_project=row.get("in_project", False))
         memories = [[one.text, categorise(one.text)] for one in found_memories]
         note("memories", row["text"], memories == row["memories"])
+    return found
+
+
+def read_rules(_: Labelled) -> Mistakes:
+    """Check the rows of each ``data/rules.jsonl`` beside the tests, as the tests do that need nothing but a row."""
+    from tests.memory import labelled as module
+
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
+    checks: list[tuple[str, Callable[..., None], list[dict[str, Any]]]] = []
+
+    def note(test_file: str, rule: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        rows = module.read_rows(test_file, rule)
+
+        def decorate(test: Callable[..., None]) -> Callable[..., None]:
+            if inspect.signature(test).parameters.keys() == rows[0].keys():
+                checks.append((rule, test, rows))
+            return test
+
+        return decorate
+
+    module.labelled = note  # type: ignore[assignment]
+    for name in RULED:
+        importlib.import_module(f"tests.memory.{name}")
+    for rule, test, rows in checks:
+        for row in rows:
+            try:
+                test(**row)
+            except Exception:
+                found["lost"][f"{rule}: {row}"] += 1
+    return found
 
 
 def _read_rows(file: str) -> list[dict[str, Any]]:
@@ -296,10 +363,11 @@ def _read_rows(file: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def _read_stories(labelled: Labelled, found: Mistakes) -> None:
+def read_stories(labelled: Labelled) -> Mistakes:
     from benchmarks import stories
     from resolution.detective import tiers
 
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
     for file in (stories.OWN, stories.KEPT_OUT):
         for story in stories.read_stories(file):
             lines = {line.row.id: line for line in story.lines}
@@ -307,6 +375,12 @@ def _read_stories(labelled: Labelled, found: Mistakes) -> None:
             is_flagged = bool(tiers.find_all(story.lines, near).findings)
             if is_flagged != story.is_to_flag:
                 found["wrong" if is_flagged else "lost"][f"{file.stem} {story.name}"] += 1
+    return found
+
+
+MEASURES: Final[dict[str, Callable[[Labelled], Mistakes]]] = {
+    "statements": read_statements, "stories": read_stories, "rooms": read_rooms, "rules": read_rules,
+}  # fmt: skip
 
 
 def find_near() -> dict[str, list[tuple[int, int]]]:

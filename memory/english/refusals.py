@@ -13,6 +13,7 @@ from memory.english.sentences import MASK, SentenceFinder, mask
 from memory.english.statements import CueMatch, find_cues
 
 SENTENCE_MAX: Final = 300  # characters that are shown
+REFUSALS_MAX: Final = 20  # of a text
 # Commas and `are` are mostly no statements at all: nobody asks why.
 _UNTELLING: Final = (APPOSITION, SEVERAL_ARE, CALLED, MOVED)
 # `might be a` is no cue.
@@ -28,7 +29,7 @@ class Refusal(NamedTuple):
     why: str
 
 
-def find_refusals(text: str, matches: Collection[CueMatch], limit: int = 20) -> list[Refusal]:
+def find_refusals(text: str, matches: Collection[CueMatch]) -> list[Refusal]:
     """Return the first sentences with a cue that states nothing, each with the reason. ``matches``: all statements
     found."""
     prose, found = mask(text), dict[str, str]()
@@ -53,7 +54,7 @@ def find_refusals(text: str, matches: Collection[CueMatch], limit: int = 20) -> 
         else:
             why = _explain(prose[start:end], cue.shift(-start))
         found.setdefault(_cut(text, at, matches, start, end)[:SENTENCE_MAX], why)
-        if len(found) == limit:
+        if len(found) == REFUSALS_MAX:
             break
     return [Refusal(*one) for one in found.items()]
 

@@ -85,19 +85,10 @@ def describe_match(match: CueMatch) -> dict[str, Any]:
     return described | {"span": span}
 
 
-def find_cues(
-    text: str,
-    role: str = "user",
-    *,
-    vocabulary: Vocabulary,
-    characters_max: int | None = None,
-    as_typed: bool = False,
-) -> list[CueMatch]:
-    """Return the statements of a text in order. Linear in the length of the text.
-
-    Reads the first sentences with a cue that together have no more than ``characters_max``. ``as_typed`` keeps the
-    words of a parent as they are, for callers that mean each of them."""
-    return list(iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max, as_typed=as_typed))
+def find_cues(text: str, role: str = "user", *, vocabulary: Vocabulary, as_typed: bool = False) -> list[CueMatch]:
+    """Return the statements of a text in order. Linear in the length of the text. ``as_typed`` keeps the words of a
+    parent as they are, for callers that mean each of them."""
+    return list(iter_cues(text, role, vocabulary=vocabulary, as_typed=as_typed))
 
 
 def iter_cues(
@@ -108,7 +99,8 @@ def iter_cues(
     characters_max: int | None = None,
     as_typed: bool = False,
 ) -> Iterator[CueMatch]:
-    """Yield the statements of a text as they are found, for callers that need only the first ones."""
+    """Yield the statements of a text as they are found, for callers that need only the first ones. Reads the first
+    sentences with a cue that together have no more than ``characters_max``."""
     # Most texts have no cue with a subject, and masking costs more than the search: so the search comes first.
     clear = blank_signs(text)
     cues = find_forms(clear)

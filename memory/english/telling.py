@@ -27,9 +27,7 @@ _POLITE: Final = re.compile(
     r"(?:(?:can|could|would|will) you(?: please)?|i(?:'d| would) like you to|i (?:want|need) you to"
     r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
 )
-_STANDING: Final = re.compile(
-    rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{read_pattern('from_now_on')})\b"
-)
+_STANDING: Final = re.compile(r"\b(?:always|never|from now on|whenever|every time|each time|by default)\b")
 # `Make it Friday at 7.45`: a value, not a task.
 _SETTLED: Final = re.compile(
     r"(?:[Mm]ake|[Pp]ut) (?:it|that|them) (?:(?:on|at|for|to) )?(?:[A-Z]\w|\d+[.:]\d|\d+ ?[ap]m\b)"
@@ -44,8 +42,6 @@ _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | r
 _WORD: Final = re.compile(r"[\w'-]+")
 # Capitals inside a sentence, a name with a digit, a longer number.
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
-_COURTEOUS: Final = re.compile(read_pattern("courteous"))
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -67,8 +63,6 @@ def tells(sentence: str) -> bool:
     """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
     later work, too (`always`, `from now on`), says something."""
     small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
-    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
-        return False
     opener = _OPENER.match(small)
     small = small[opener.end() :] if opener is not None else small
     words = _WORD.findall(small)

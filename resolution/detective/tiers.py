@@ -29,8 +29,6 @@ _TOLD_CHANGES: Final = re.compile(read_pattern("told_changes"), re.IGNORECASE)
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
 _COPULA: Final = re.compile(rf"(?<=\s){read_pattern('copulas')}(?=\s)", re.IGNORECASE)
 _STATE: Final = re.compile(rf"(?<=\s){read_pattern('lasting_states')}\b", re.IGNORECASE)
-_PAST: Final = re.compile(rf"\b{read_pattern('past_verbs')}\b", re.IGNORECASE)
-_TOLD_ROUGHLY: Final = re.compile(read_pattern("told_roughly"), re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -111,14 +109,11 @@ def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
 # --- numbers ---
 
 
-def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
-    """Return a finding if both lines say the same about the same thing with different numbers, True if that is in
-    doubt, else False."""
+def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | None:
+    """Return a finding if both lines say the same about the same thing with different numbers."""
     first, second = (_read_measure(line) for line in (older, newer))
     if first is None or second is None or first[0] != second[0] or not exclude_each_other(first[1], second[1]):
-        return False
-    if any(_TOLD_ROUGHLY.search(line.text) for line in (older, newer)):
-        return True
+        return None
     return _ask("numbers", older, newer)
 
 
@@ -137,11 +132,9 @@ def _read_measure(line: StoryLine) -> tuple[str, str] | None:
 
 
 def _find_state(text: str) -> re.Match[str] | None:
-    """Return the verb with which a sentence says how something is, and not how it once was. `Limit` and `cap` are nouns
-    as well if a form of to be or to have follows."""
-    past = _PAST.search(text)
-    end = past.start() if past is not None else len(text)
-    return _COPULA.search(text, 1, end) or _STATE.search(text, 1, end)
+    """Return the verb with which a sentence says how something is. `Limit` and `cap` are nouns as well if a form of to
+    be or to have follows."""
+    return _COPULA.search(text, 1) or _STATE.search(text, 1)
 
 
 def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:

@@ -114,15 +114,6 @@ def test_the_words_of_a_message_are_counted_and_it_waits_no_longer(dsn: str) -> 
     assert waiting(dsn) == 0
 
 
-def test_a_history_resent_after_a_restart_counts_nothing(dsn: str) -> None:
-    history = [f"zorblat {i}" for i in range(30)]
-
-    assert teach(dsn, *history) == 30
-    assert teach(dsn, *history, "zorblat again") == 1
-
-    assert stored(dsn)["zorblat"] == 31
-
-
 def test_a_message_that_is_seen_by_now_teaches_nothing(dsn: str) -> None:
     """A message of which another row was learned from meanwhile."""
     [message] = say("Zorblat ISA repo.")

@@ -191,14 +191,6 @@ def test_what_two_people_say_of_themselves_does_not_contradict() -> None:
     assert tiers.find_all([one, same], [(one, same)]).findings
 
 
-def test_what_is_told_roughly_is_a_doubt() -> None:
-    lines = [line(1, "The index takes about 5 GB.", days=30), line(2, "The index takes 7 GB.", days=5)]
-
-    found = tiers.find_all(lines, [])
-
-    assert (found.findings, found.doubts) == ([], [(lines[0], lines[1])])
-
-
 # --- the model ---
 
 

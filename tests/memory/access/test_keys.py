@@ -67,19 +67,15 @@ def test_the_first_key_of_the_environment_encrypts_and_all_decrypt(kept: Path, s
     assert not kept.exists()
 
 
-@pytest.mark.parametrize("token", ["", "gAAAA", "gAAAAnonsense", "schlüssel"])
+@pytest.mark.parametrize(
+    "token", ["", "gAAAA", "gAAAAnonsense", "schlüssel", Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()],
+    ids=["none", "cut", "nonsense", "no ASCII", "of another key"],
+)  # fmt: skip
 def test_what_cannot_be_decrypted_is_told_without_showing_it(kept: Path, token: str):
-    with pytest.raises(key_encryption.KeyMistake, match="cannot be decrypted"):
-        key_encryption.decrypt(token)
-
-
-def test_a_key_encrypted_elsewhere_is_told(kept: Path, settings: Any):
-    token = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
-
     with pytest.raises(key_encryption.KeyMistake, match="cannot be decrypted") as raised:
         key_encryption.decrypt(token)
 
-    assert token not in str(raised.value)
+    assert not token or token not in str(raised.value)
 
 
 def test_a_damaged_file_is_told_and_left_as_it_is(kept: Path):

@@ -143,30 +143,9 @@ def test_an_envelope_is_opened(text, role, expected):
     assert unwrap(text, role) == tuple(expected)
 
 
-RESULT = '{"tool_name": "sh", "tool_result": "kvasir is a repo."}'
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (RESULT + '\n\n[EXTRAS]\n{"memories": "zorblat is a worker."}', ("kvasir is a repo.", "tool")),
-        ('{"user_message": "hi"}\n[EXTRAS]\nzorblat is a worker.', ("hi", "user")),
-        ('{"user_message": "hi"}{"user_message": "there"}', ("hi\nthere", "user")),
-        (RESULT + '\n{"user_message": "hi"}', ("kvasir is a repo.\nhi", "tool")),
-        (RESULT + '{"system_warning": "again"}', ("kvasir is a repo.", "tool")),
-        ('{"user_message": 3} hi', ('{"user_message": 3} hi', "user")),
-        ('{"user_message": "hi" and more', ('{"user_message": "hi" and more', "user")),
-        ("{" * 20_000 + ' "user_message"', ("{" * 20_000 + ' "user_message"', "user")),
-        ('{"user_message":' * 20_000, ('{"user_message":' * 20_000, "user")),
-    ],
-)
-def test_what_a_client_puts_behind_an_envelope_nobody_has_said(text: str, expected: tuple[str, str]) -> None:
-    assert unwrap(text, "user") == expected
-
-
-@pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_an_envelope_raises_no_trust(role):
-    assert unwrap('{"user_message": "hi"}', role) == ("hi", role)
+@pytest.mark.parametrize("text", ["{" * 20_000 + ' "user_message"', '{"user_message":' * 20_000], ids=len)
+def test_what_is_too_deep_to_be_an_envelope_is_none(text: str) -> None:
+    assert unwrap(text, "user") == (text, "user")
 
 
 KINDS = {SpeechAct.STATES: "", SpeechAct.RETRACTS: "-", SpeechAct.CHANGES: ">", SpeechAct.CORRECTS: "!"}
@@ -271,17 +250,6 @@ def test_opening_any_envelope_gives_a_text_and_a_role(text, role):
 
         assert isinstance(unwrapped, str)
         assert said_by in ("user", "tool")
-
-
-@pytest.mark.parametrize(
-    ("text", "parents"),
-    [
-        ("No. Actually kvasir is now a FastAPI app.", ["fastapi_app"]),
-        ("It is not No. 5, and kvasir is a service.", []),
-    ],
-)
-def test_no_ends_a_sentence_unless_a_number_follows(text: str, parents: list[str]) -> None:
-    assert [cue.parent for cue in read(text)] == parents
 
 
 @pytest.mark.parametrize("path", [STATEMENTS, *OWN], ids=lambda path: path.name)
