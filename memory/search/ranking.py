@@ -91,15 +91,13 @@ def least_likeness(noise: ChanceLikeness, texts: int) -> float:
     return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))
 
 
-def is_enough(likeness: float, texts: int, asked: Asked) -> bool:
-    """True if a prompt may be given something, where the most alike of so many texts is so much alike."""
-    if not texts:
-        return False
+def find_floor(texts: int, asked: Asked) -> float:
+    """Return how alike the most alike of so many texts has to be for a prompt to be given something."""
+    least = least_likeness(asked.noise, texts)
     if asked.need is None:
-        return likeness >= least_likeness(asked.noise, texts)
-    chance = least_likeness(asked.noise, texts) - asked.noise.mean
-    deviations = LEAST_FACTOR * (likeness - asked.noise.mean) / chance
-    return deviations >= SURE or deviations + NEED_WEIGHT * asked.need >= LEAST_WITH_NEED
+        return least
+    deviations = min(SURE, LEAST_WITH_NEED - NEED_WEIGHT * asked.need)
+    return max(asked.noise.mean + deviations / LEAST_FACTOR * (least - asked.noise.mean), 0.0)
 
 
 def weigh(lexemes: Iterable[str], rarity: Mapping[str, float]) -> dict[str, float]:
@@ -128,15 +126,15 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
     likeness, order = _join(scores, is_asked)
     changes = _find_changes(index, is_asked, likeness)
     _leave_out_questions(index, is_asked, likeness, asked.text)
-    best = float(likeness[is_asked].max(initial=0.0))
-    if not is_enough(best, int(is_asked.sum()), asked):
+    best, floor = float(likeness[is_asked].max(initial=0.0)), find_floor(int(is_asked.sum()), asked)
+    if not is_asked.any() or best < floor:
         return ForPrompt([], profile, changes)
-    least = WEAK * (best if asked.need is not None else least_likeness(asked.noise, int(is_asked.sum())))
+    least = WEAK * (best if asked.need is not None else floor)
     chosen = _take(index, is_asked & (likeness >= least), likeness, order)
     lines: list[Found] = []
     for at, each in enumerate(rank(chosen, asked, own_words=True)):
         if each.found.text:
-            lines.append(each.found)
+            lines.append(each.found._replace(floor=floor if likeness[each.row] >= best else least))
         if at == 0 and (follower := _find_follower(index, each.row, is_asked)) is not None:
             lines.append(follower)
         if len(lines) >= CHOSEN_MAX:

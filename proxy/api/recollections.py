@@ -70,7 +70,7 @@ async def recollect(caller: Caller, given: TextIn) -> RecollectionOut:
     asking = replace(caller, person=scope.speaker.person, project=scope.project)
     run = await run_in_server(TEXT_PATH, write_prompt(given.text, given.role), asking)
     told = describe_given(run.lookup, run.plan.placed if run.plan is not None else None)
-    told["notes"] = [{"kind": key.kind, "id": key.id, "text": line, "why": why} for key, line, why in run.notes]
+    told["notes"] = [note | {"text": one.line} for note, one in zip(told["notes"], run.notes, strict=True)]
     return RecollectionOut(
         **told,
         block=run.block,

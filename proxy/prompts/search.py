@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Protocol
@@ -92,6 +92,7 @@ class SearchRun:
     ms: float | None = None
     task: asyncio.Task[ForPrompt | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
+    alike: dict[NoteKey, dict[str, float]] = field(default_factory=dict)  # likeness and floor of each
     beside: Beside = NOTHING_BESIDE
     facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
@@ -111,12 +112,18 @@ class SearchRun:
 
 def describe_given(lookup: SearchRun | None, placed: Placed | None) -> dict[str, Any]:
     """Describe for ``/why``, in the order found, which state of the project, memories and episodes were injected or
-    not, by kind and id, and why."""
-    told = lookup.reasons if lookup is not None else {}
+    not, by kind and id, and why; with the likeness and the floor of those that this search chose by them."""
+    told, alike = (lookup.reasons, lookup.alike) if lookup is not None else ({}, {})
     told = told | (placed.recollection.notes if placed is not None else {})
-    notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
+    notes = [{"kind": key.kind, "id": key.id, "why": why} | alike.get(key, {}) for key, why in told.items()]
     search, took = (lookup.outcome, lookup.ms) if lookup is not None else ("", None)
     return {"search": search, "search_ms": took, "notes": notes}
+
+
+def tell_likeness(note: Mapping[str, Any]) -> str:
+    """Tell the likeness of what ``describe_given`` describes, ``likeness 0.61, floor 0.48``; "" if it did not
+    decide."""
+    return f"likeness {note['likeness']:.2f}, floor {note['floor']:.2f}" if "likeness" in note else ""
 
 
 class PromptSearch:
@@ -214,6 +221,11 @@ class PromptSearch:
             related = await self._await(lookup, lookup.task)
             if related is not None:
                 lookup.found = show(related.lines, lookup.texts, lookup.scope)
+                lookup.alike = {
+                    NoteKey(line.kind, line.id): {"likeness": round(line.similarity, 2), "floor": round(line.floor, 2)}
+                    for line in related.lines
+                    if line.kind != "fact" and line.floor is not None
+                }
                 profile = show(related.profile, (), lookup.scope)
                 changes = show(related.changes, lookup.texts, lookup.scope)
                 found = self._compare(lookup, messages)

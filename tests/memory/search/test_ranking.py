@@ -94,6 +94,7 @@ def test_beside_a_good_text_those_are_given_that_are_nearly_as_alike() -> None:
     )
 
     assert ids(choose_lines(index)) == [1, 2, 3]
+    assert [line.floor for line in choose_lines(index)] == pytest.approx([LEAST, LEAST * WEAK, LEAST * WEAK])
     assert ids(choose_lines(index, ask(need=9.0))) == [1, 2]
 
 
