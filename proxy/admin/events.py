@@ -43,26 +43,25 @@ class WireFilter(ListFilter):
         return queryset.filter(wire=self.value()) if self.value() else queryset
 
 
-class AgentFilter(ListFilter):
-    title = "agent"
-    parameter_name = "agent"
+class SeenFilter(ListFilter):
+    """Filters by the agents or the models of the last prompts: both are read at once for a page."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in sorted({*live_feed.names()[0], self.value() or ""} - {""})]
+        page = vars(request)
+        if "seen" not in page:
+            page["seen"] = live_feed.list_seen()
+        return [(name, name) for name in sorted(page["seen"][self.parameter_name] | {self.value() or ""}) if name]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(agent=self.value()) if self.value() else queryset
+        return queryset.filter(**{self.parameter_name: self.value()}) if self.value() else queryset
 
 
-class ModelFilter(ListFilter):
-    title = "model"
-    parameter_name = "model"
+class AgentFilter(SeenFilter):
+    title = parameter_name = "agent"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in sorted({*live_feed.names()[1], self.value() or ""} - {""})]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(model=self.value()) if self.value() else queryset
+class ModelFilter(SeenFilter):
+    title = parameter_name = "model"
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -307,11 +306,11 @@ def live_page(request: HttpRequest) -> HttpResponse:
     """Render the live view: the last recollections as they are served, the newest first."""
     rows = list_rows(request)
     wanted = rows["wanted"]
-    agents, models = live_feed.names()
+    seen = live_feed.list_seen()
     shown = {
         "title": "Live",
-        "agents": sorted({*agents, wanted.agent} - {""}),
-        "models": sorted({*models, wanted.model} - {""}),
+        "agents": sorted(seen["agent"] | {wanted.agent} - {""}),
+        "models": sorted(seen["model"] | {wanted.model} - {""}),
         "rows_max": live_feed.ROWS_MAX,
     }
     return render(request, "proxy/live.html", {**admin.site.each_context(request), **shown, **rows})
