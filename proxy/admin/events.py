@@ -1,6 +1,7 @@
 """The admin pages of recollections and of loops, and the live view."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
+from unfold.contrib.filters.admin import TextFilter
 
 from memory.admin.base import LINK, ListFilter, Page, ReadOnly, address, column, link, render_preformatted
 from memory.english.phrases import format_count
@@ -25,13 +27,15 @@ from memory.timing import FIRST_DATED
 from proxy.admin.request_lines import list_lines
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
+from proxy.prompts.records import is_request_of
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import SHOWN, FeedFilter, ids_of
+from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, ids_of
 
 # Statements of one message are some microseconds apart, and their clock may be a little ahead.
 NEAR: Final = timedelta(milliseconds=5)
 APART_MAX: Final = timedelta(minutes=10)
 TAUGHT_MAX: Final = 50
+REQUEST: Final = re.compile(r"[0-9a-f]{8,16}")  # an id, or how it begins
 
 
 class WireFilter(ListFilter):
@@ -62,6 +66,18 @@ class AgentFilter(SeenFilter):
 
 class ModelFilter(SeenFilter):
     title = parameter_name = "model"
+
+
+class PersonFilter(TextFilter):
+    """Filters by a person, as clients name them. Events name nobody: their ids tell who is asked about."""
+
+    title = parameter_name = "person"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not (person := (self.value() or "").strip()):
+            return queryset
+        last = queryset.order_by("-at").values_list("pk", flat=True)[:LOOKED_AT_MAX]
+        return queryset.filter(pk__in=[key for key in last if is_request_of(key, person)])
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -120,7 +136,10 @@ class EventAdmin(ReadOnly, Page):
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
     list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "milliseconds")
-    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, ConversationFilter)
+    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, ConversationFilter, PersonFilter)
+    list_filter_submit = True
+    search_fields = ("block__icontains",)
+    search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
     fields = (
         "request",
         "client_request",
@@ -152,6 +171,16 @@ class RecollectionEventAdmin(EventAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecollectionEvent]:
         return super().get_queryset(request).annotate(block_length=Length("block"))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if REQUEST.fullmatch(search_term):
+            return queryset.filter(request__startswith=search_term), False
+        # No index has the words of blocks: among millions it would take too long to find none.
+        horizon = queryset.order_by("-at").values_list("at", flat=True)[LOOKED_AT_MAX - 1 : LOOKED_AT_MAX].first()
+        recent = queryset.filter(at__gte=horizon) if search_term and horizon else queryset
+        return super().get_search_results(request, recent, search_term)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         event: Any = super().get_object(request, object_id, from_field)

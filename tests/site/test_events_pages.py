@@ -10,7 +10,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory.models import Config, Edge, Soas
+from proxy.formats import FORMATS
+from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
+from proxy.prompts.records import name_request
 from tests.arrange import teach
 from tests.memory.memories.said import remembered
 from tests.worlds import Login
@@ -98,14 +101,17 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     assert memory.agent in page
 
 
-def test_requests_are_listed_by_agent_and_by_model(client: Client) -> None:
-    serve(1), serve(2, agent="winky", model="qwen3")
+def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_injected(client: Client) -> None:
+    serve(1), serve(2, agent="winky", model="qwen3", block="memory 2026-03-04: Ada likes <tea>.")
+    mine = name_request(
+        Prompt("llama3", (), takes_top=False, is_stream=False), FORMATS["/api/chat"], "dobby", "u-17", 0.0
+    )["request"]
+    serve(int(mine, 16))
 
-    def listed(query: str) -> list[bool]:
-        page = client.get(f"{RECOLLECTIONS}?{query}").content.decode()
-        return [f"{number:016x}" in page for number in (1, 2)]
-
-    assert [listed("agent=winky"), listed("model=llama3"), listed("")] == [[False, True], [True, False], [True, True]]
+    assert listed(client, RECOLLECTIONS, agent="winky") == listed(client, RECOLLECTIONS, q="TEA ada") == {2}
+    assert listed(client, RECOLLECTIONS, model="llama3") == {1, int(mine, 16)}
+    assert listed(client, RECOLLECTIONS, person="u-17") == listed(client, RECOLLECTIONS, q=mine) == {int(mine, 16)}
+    assert listed(client, RECOLLECTIONS, person="u-23") == listed(client, RECOLLECTIONS, q="coffee") == set()
 
 
 def test_what_clients_said_is_no_markup(client: Client) -> None:
