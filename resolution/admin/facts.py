@@ -20,6 +20,7 @@ from memory.admin.base import (
     column,
     limit_selection,
     link,
+    next_page,
     requires,
     with_keys,
 )
@@ -179,7 +180,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
         if edge is None:
             self.message_user(request, gone, messages.WARNING)
             return leave_dialog(request, LIST)
-        back = reverse("admin:memory_soas_change", args=[edge.concept_id])
+        back = next_page(request) or reverse("admin:memory_soas_change", args=[edge.concept_id])
         if edge.is_root:
             self.message_user(request, "Nothing was retired: a dimension's root stays.", messages.ERROR)
             return leave_dialog(request, back)

@@ -1,5 +1,6 @@
 """The pages of recollections and of loop events."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -9,13 +10,13 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.models import Config, Edge, Soas
+from memory.models import Config, Edge, Episode, Memory, Soas
 from proxy.formats import FORMATS
 from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.prompts.records import name_request
 from tests.arrange import teach
-from tests.memory.memories.said import remembered
+from tests.memory.memories.said import digest_of, remembered, said
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +85,7 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     memory, other = remembered("Answer in two sentences."), remembered("The printer is broken.")
     notes = [
         {"kind": "memory", "id": other.pk, "why": "no room"},
-        {"kind": "memory", "id": memory.pk, "why": "given"},
+        {"kind": "memory", "id": memory.pk, "why": "given", "likeness": 0.61, "floor": 0.48},
         {"kind": "episode", "id": 999, "why": "given"},
     ]
     block = "<recollection>\nkvasir runs on tyr.\nmemory 2026-03-04: Answer in two sentences.\n</recollection>"
@@ -99,6 +100,52 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     assert "deleted or set aside since" in page
     assert page.index(">Answer in two sentences.<") < page.index(">The printer is broken.<")
     assert memory.agent in page
+    assert "likeness 0.61, floor 0.48" in page
+
+
+def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client: Client) -> None:
+    teach("kvasir ispart tyr runs-on")
+    fact, memory = Edge.objects.get(concept__token="kvasir"), remembered("Answer in two sentences.")
+    message = said("The printer is broken.")
+    notes = [{"kind": kind, "id": row.pk, "why": "given"} for kind, row in (("memory", memory), ("episode", message))]
+    event = serve(7, notes=notes, reasons={"kvasir": "recalled"}, block="kvasir runs on tyr.")
+    here = f"/admin/proxy/recollectionevent/{event.pk}/change/"
+    acts = re.findall(r'hx-get="([^"]+next=[^"]+)"', page_of(client, event))
+
+    for act in acts:
+        answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
+        assert answer.redirect_chain == [(here, 302)]
+        form = re.search(r'action="([^"]+(?:undo|put-back|restore)/?)".*?</form>', answer.content.decode(), re.DOTALL)
+        assert form is not None
+        assert not Edge.objects.filter(pk=fact.pk) or act != acts[0]
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+        assert client.post(form[1], fields).url == here
+    assert len(acts) == 3
+    assert Memory.objects.get(pk=memory.pk).status == "active"
+    assert Episode.objects.filter(pk=message.pk).exists()
+    assert Edge.objects.filter(concept__token="kvasir", parent__token="tyr").exists()
+
+
+# --- a conversation ---
+
+
+def test_a_conversation_is_a_page_with_what_was_said_given_and_learned_in_each_request(client: Client) -> None:
+    memory, now = remembered("Answer in two sentences."), timezone.now()
+    opening = digest_of("talk", 16).hex()
+    serve(1, conversation=opening, at=now - timedelta(minutes=2))
+    serve(2, conversation=opening, at=now, notes=[{"kind": "memory", "id": memory.pk, "why": "given"}])
+    serve(3)
+    for minutes, text in ((5, "Good morning."), (2, "Where is the printer?"), (0, "It is broken.")):
+        said(text, talk="talk", said_at=now - timedelta(minutes=minutes))
+    meet_loop(2)
+
+    page = client.get(f"/admin/proxy/recollectionevent/conversation/{opening}/").content.decode()
+
+    shown = [">Good morning.<", f">{1:016x}<", ">Where is the printer?<", f">{2:016x}<", "loop: the same output",
+             ">It is broken.<", ">Answer in two sentences.</a>"]  # fmt: skip
+    assert sorted(shown, key=page.index) == shown
+    assert f">{3:016x}<" not in page
+    assert client.get("/admin/proxy/recollectionevent/conversation/x/").status_code == 404
 
 
 def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_injected(client: Client) -> None:
