@@ -236,7 +236,7 @@ class RecollectionEventAdmin(EventAdmin):
         setting = link(Config(key="live_prompt_text"))
         if not event.keeps_prompt_text:
             told = render_to_string("proxy/messages.html", {"messages": event.told.said})
-            return format_html("{}Not kept: the setting {} is off.", told, setting)
+            return told if event.told.said else format_html("Not kept: the setting {} is off.", setting)
         text = render_preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
         return format_html("{}<p>The text of prompts is kept, because the setting {} is on.</p>", text, setting)
 

@@ -18,11 +18,12 @@ from memory.models.messages import DIGEST_BYTES
 from memory.recall.notes import GIVEN
 from memory.timing import FIRST_DATED
 from proxy.models import LoopEvent, RecollectionEvent
-from proxy.prompts.search import tell_likeness
+from proxy.prompts.search import tell_how
 
 May = Callable[[str], bool]  # which permissions an account has
 
 RECALLED: Final = "recalled"  # the reason of a concept whose facts were injected
+RETIRE, CHANGE = "memory.delete_edge", "memory.change_memory"
 NAMED: Final = "named in the prompt"
 FACTS_MAX: Final = 50  # of one request, like statements and messages
 # Statements of one message are some microseconds apart, and their clock may be a little ahead.
@@ -30,19 +31,20 @@ NEAR: Final = timedelta(milliseconds=5)
 
 
 class Kind(NamedTuple):
-    """A kind of line: its name on the page, its model, and the act that takes it back, with its permission."""
+    """A kind of line: its name on the page, its model, and the acts that take it back and keep it out of such prompts,
+    each with its permission."""
 
     name: str
     model: type[Model]
-    permission: str
-    take_back: str
+    take_back: tuple[str, str]
+    never: tuple[str, str] | None = None
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "fact": Kind("fact", Edge, "memory.delete_edge", "memory_edge_retire_one"),
-    "memory": Kind("memory", Memory, "memory.change_memory", "memory_memory_take_back"),
-    "episode": Kind("message", Episode, "memory.change_memory", "memory_episode_take_back"),
-    "state": Kind("project state", ProjectState, "memory.change_projectstate", "memory_projectstate_take_back"),
+    "fact": Kind("fact", Edge, (RETIRE, "memory_edge_retire_one"), ("memory.change_soas", "memory_edge_never")),
+    "memory": Kind("memory", Memory, (CHANGE, "memory_memory_take_back"), (CHANGE, "memory_memory_never")),
+    "episode": Kind("message", Episode, (CHANGE, "memory_episode_take_back"), (CHANGE, "memory_episode_never")),
+    "state": Kind("project state", ProjectState, ("memory.change_projectstate", "memory_projectstate_take_back")),
 }
 
 
@@ -69,10 +71,16 @@ class Told:
     """A request, with its lines (those that were injected first) and what came in or with it until the next one."""
 
     event: RecollectionEvent
-    lines: Sequence[Line]
+    lines: list[Line] = field(default_factory=list)
     loops: list[LoopEvent] = field(default_factory=list)
     taught: list[Observation] = field(default_factory=list)
     said: list[Episode] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> Episode | None:
+        """What the user said that the request answers, if that is kept."""
+        asked = [message for message in self.said if message.role == "user" and message.said_at < self.event.at + NEAR]
+        return asked[-1] if asked else None
 
     @property
     def given(self) -> list[Line]:
@@ -84,14 +92,22 @@ def tell_requests(events: Sequence[RecollectionEvent], may: May, page: str) -> l
     acts lead back to."""
     if not events:
         return []
-    most, rows, facts = FACTS_MAX * len(events), _find_rows(events, may), _find_facts(events, may)
-    told = [Told(event, list(_list_lines(event, rows, facts, may, page))) for event in events]
+    rows, facts = _find_rows(events, may), _find_facts(events, may)
+    told = [Told(event) for event in events]
     loops = LoopEvent.objects.filter(request__in=[event.pk for event in events]).order_by("at", "id")
     by_request = {one.event.pk: one for one in told}
     for loop in loops:
         by_request[loop.request].loops.append(loop)
-    if not (conversation := events[0].conversation):
-        return told
+    if conversation := events[0].conversation:
+        _assign(told, conversation, may)
+    for one in told:
+        one.lines += _list_lines(one, rows, facts, may, page)
+    return told
+
+
+def _assign(told: Sequence[Told], conversation: str, may: May) -> None:
+    """Assign what was taught and said in the conversation to its requests."""
+    events, most = [one.event for one in told], FACTS_MAX * len(told)
     starts = [event.at - NEAR for event in events]
     later = RecollectionEvent.objects.filter(conversation=conversation, at__gt=events[-1].at).order_by("at")
     until = later.values_list("at", flat=True).first()
@@ -102,7 +118,6 @@ def tell_requests(events: Sequence[RecollectionEvent], may: May, page: str) -> l
     if may("memory.view_episode"):
         for message in find_messages(conversation).filter(said_at__gte=starts[0], said_at__lt=end)[:most]:
             told[bisect_right(starts, message.said_at) - 1].said.append(message)
-    return told
 
 
 def find_messages(conversation: str) -> Any:
@@ -142,8 +157,9 @@ def _find_rows(events: Sequence[RecollectionEvent], may: May) -> dict[tuple[str,
 
 
 def _list_lines(
-    event: RecollectionEvent, rows: Mapping[tuple[str, int], Any], facts: Sequence[Edge], may: May, page: str
+    one: Told, rows: Mapping[tuple[str, int], Any], facts: Sequence[Edge], may: May, page: str
 ) -> Iterator[Line]:
+    event, prompt = one.event, one.prompt
     for edge in facts:
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
         sentence = tell_fact(concept, parent, str(edge.dim), is_isa=edge.is_isa)
@@ -151,19 +167,25 @@ def _list_lines(
         is_shown = event.reasons.get(edge.concept.token) == RECALLED
         if is_shown and (sentence in event.block or f"{concept}: " in event.block):
             by = edge.agent or edge.get_source_display()
-            yield Line("fact", sentence, by, edge.said_at, "", NAMED, edge, _list_acts("fact", edge, may, page))
+            yield Line("fact", sentence, by, edge.said_at, "", NAMED, edge, _list_acts("fact", edge, prompt, may, page))
     for note in sorted(event.notes, key=lambda note: note["why"] != GIVEN):
         row, name = rows.get((note["kind"], note["id"])), KINDS[note["kind"]].name
         text = "deleted or set aside since" if row is None else str(getattr(row, "text", None) or row)
         by = " / ".join(filter(None, (getattr(row, each, "") for each in ("agent", "person", "actor", "role"))))
         said_at = getattr(row, "said_at", None) or getattr(row, "set_at", None)
-        how = NAMED if note["kind"] == "state" else tell_likeness(note)
-        acts = _list_acts(note["kind"], row, may, page)
+        how = NAMED if note["kind"] == "state" else tell_how(note)
+        acts = _list_acts(note["kind"], row, prompt, may, page)
         yield Line(name, text, by, said_at, "" if note["why"] == GIVEN else note["why"], how, row, acts)
 
 
-def _list_acts(kind: str, row: Any, may: May, page: str) -> Sequence[tuple[str, str]]:
-    if row is None or getattr(row, "status", "active") != "active" or not may(KINDS[kind].permission):
-        return ()
-    back = urlencode({"next": page})
-    return [("Wrong: take back", f"{reverse(f'admin:{KINDS[kind].take_back}', args=[row.pk])}?{back}")]
+def _list_acts(kind: str, row: Any, prompt: Episode | None, may: May, page: str) -> list[tuple[str, str]]:
+    if row is None or getattr(row, "status", "active") != "active":
+        return []
+    acts, query = [("Wrong: take back", KINDS[kind].take_back)], {"next": page}
+    if (never := KINDS[kind].never) is not None and (kind == "fact" or prompt is not None):
+        acts.append(("Never for such prompts", never))
+        query |= {"prompt": str(prompt.pk)} if prompt is not None else {}
+    asked = urlencode(query)
+    return [
+        (label, f"{reverse(f'admin:{name}', args=[row.pk])}?{asked}") for label, (needed, name) in acts if may(needed)
+    ]

@@ -23,7 +23,7 @@ from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard
 from proxy.prompts.blocks import Blocks
 from proxy.prompts.plan import Plan, Planner, Untouched
-from proxy.prompts.search import PromptSearch, SearchRun, tell_likeness
+from proxy.prompts.search import PromptSearch, SearchRun, tell_how
 from proxy.speakers.relayed import RelayedAnswers
 
 SEARCH_MS: Final = 5_000  # no model waits for it
@@ -31,13 +31,13 @@ TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent
 
 
 class LookedAt(NamedTuple):
-    """A value of the project, a memory or an episode: its line in a block, and why it is included or not, with its
-    likeness in words where that decided."""
+    """A value of the project, a memory or an episode: its line in a block, and why it is included or not, and how
+    it was found."""
 
     key: NoteKey
     line: str
     why: str
-    likeness: str
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +145,4 @@ def _list_notes(cache: Cache, lookup: SearchRun | None, recollection: Recollecti
     lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states if row is not None}
     alike = lookup.alike if lookup is not None else {}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
-        yield LookedAt(key, lines.get(key, ""), why, tell_likeness(alike.get(key, {})))
+        yield LookedAt(key, lines.get(key, ""), why, tell_how(alike.get(key, {})))

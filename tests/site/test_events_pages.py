@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -112,6 +113,7 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
     here = f"/admin/proxy/recollectionevent/{event.pk}/change/"
     acts = re.findall(r'hx-get="([^"]+next=[^"]+)"', page_of(client, event))
 
+    acts = [act for act in acts if "/never/" not in act]
     for act in acts:
         answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
@@ -120,10 +122,35 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         assert not Edge.objects.filter(pk=fact.pk) or act != acts[0]
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
         assert client.post(form[1], fields).url == here
+        assert not Episode.objects.filter(pk=message.pk) or act != acts[2]
     assert len(acts) == 3
     assert Memory.objects.get(pk=memory.pk).status == "active"
     assert Episode.objects.filter(pk=message.pk).exists()
     assert Edge.objects.filter(concept__token="kvasir", parent__token="tyr").exists()
+
+
+def test_a_line_is_kept_out_of_such_prompts_and_muted_with_its_concept_until_that_is_undone(client: Client) -> None:
+    teach("kvasir ispart tyr runs-on")
+    line, now = said("The printer is broken."), timezone.now()
+    prompt = said("What about kvasir?", talk="talk", said_at=now)
+    event = serve(7, notes=[{"kind": "episode", "id": line.pk, "why": "given"}], reasons={"kvasir": "recalled"},
+                  block="kvasir runs on tyr.", conversation=digest_of("talk", 16).hex(), at=now)  # fmt: skip
+    acts = [act for act in re.findall(r'hx-get="([^"]+)"', page_of(client, event)) if "/never/" in act]
+    fields = {"_form_submitted": "true", "prompt": str(prompt.pk)}
+
+    def state() -> tuple[bool, list[int]]:
+        return Soas.objects.get(token="kvasir").is_muted, Episode.objects.get(pk=line.pk).unfit_for
+
+    for act in acts:
+        assert prompt.text in client.get(unescape(act)).content.decode() or "/edge/" in act
+        assert client.post(unescape(act), fields).url == f"/admin/proxy/recollectionevent/{event.pk}/change/"
+    assert state() == (True, [prompt.pk])
+    page = page_of(client, event)
+    for path in (rf"/admin/memory/episode/{line.pk}/allow/", "/admin/memory/soas/marks/"):
+        form = re.search(rf'action="({path})".*?</form>', page, re.DOTALL)
+        assert form is not None
+        client.post(path, dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0])))
+    assert state() == (False, [])
 
 
 # --- a conversation ---

@@ -20,6 +20,7 @@ from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
 from memory.types import whole_number
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.unfit import Unfits
 from resolution.admin.pages import ReasonForm, dialog, leave_dialog, with_button
 from resolution.memories.setting_aside import take_back
 from resolution.pages.words import format_date
@@ -45,7 +46,7 @@ class TextSearch:
 
 
 @admin.register(Episode)
-class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
+class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
     lexemes = INDEXED_LEXEMES
     list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
@@ -58,10 +59,10 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("text", "role", "when_said", ("agent", "person"), "project")}),
-        ("Around it", {"fields": ("conversation_around", "remembered")}),
+        ("Around it", {"fields": ("conversation_around", "remembered", "unfit")}),
         ("Queue", {"fields": ("read_at",)}),
     )
-    readonly_fields = ("when_said", "conversation_around", "remembered")
+    readonly_fields = ("when_said", "conversation_around", "remembered", "unfit")
     actions = ("forget_them",)
     actions_detail = ("take_back", "forget")
     has_take_back_permission = requires("memory.change_memory")
