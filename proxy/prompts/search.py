@@ -113,7 +113,7 @@ class SearchRun:
 
 def describe_given(lookup: SearchRun | None, placed: Placed | None) -> dict[str, Any]:
     """Describe for ``/why``, in the order found, which state of the project, memories and episodes were injected or
-    not, by kind and id, and why; with likeness and floor where the search chose by them, or that it is of the profile."""
+    not, by kind and id, and why; with likeness and floor if the search chose by them, or that it is of the profile."""
     told, alike = (lookup.reasons, lookup.alike) if lookup is not None else ({}, {})
     told = told | (placed.recollection.notes if placed is not None else {})
     block = placed.recollection.block if placed is not None else NOTHING
