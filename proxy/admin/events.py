@@ -235,7 +235,7 @@ class RecollectionEventAdmin(EventAdmin):
         """Show the text only while an operator wants it kept; otherwise the messages that are stored anyway."""
         setting = link(Config(key="live_prompt_text"))
         if not event.keeps_prompt_text:
-            told = render_to_string("proxy/messages.html", {"messages": event.told.said})
+            told = render_to_string("proxy/messages.html", {"said": event.told.said})
             return told if event.told.said else format_html("Not kept: the setting {} is off.", setting)
         text = render_preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
         return format_html("{}<p>The text of prompts is kept, because the setting {} is on.</p>", text, setting)
@@ -312,13 +312,13 @@ def conversation_page(request: HttpRequest, opening: str) -> HttpResponse:
     shown = list((events.filter(at__lt=first) if first else events)[: REQUESTS_MAX + 1])
     told = tell_requests(shown[:REQUESTS_MAX][::-1], may, request.get_full_path())
     has_more = len(shown) > REQUESTS_MAX
-    messages = find_messages(opening) if may("memory.view_episode") and not has_more else None
-    if messages is not None and told:
-        messages = messages.filter(said_at__lt=told[0].event.at - NEAR)
+    earlier = find_messages(opening) if may("memory.view_episode") and not has_more else None
+    if earlier is not None and told:
+        earlier = earlier.filter(said_at__lt=told[0].event.at - NEAR)
     context = {
         "title": "Conversation",
         "requests": told,
-        "messages": messages[:MESSAGES_MAX] if messages is not None else (),
+        "earlier": earlier[:MESSAGES_MAX] if earlier is not None else (),
         "agents": sorted({one.event.agent for one in told}),
         "models": sorted({one.event.model for one in told}),
         "before": told[0].event.pk if has_more else "",
