@@ -32,7 +32,7 @@ class PromptForm(BaseDialogForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         key = whole_number(self.request.GET.get("prompt", "")) or 0
-        self.fields["prompt"].queryset = Episode.objects.filter(pk=key).defer("lexemes")  # type: ignore[attr-defined]
+        self.fields["prompt"].queryset = Episode.objects.filter(pk=key).defer("lexemes")
         self.initial["prompt"] = key
 
 
@@ -67,7 +67,7 @@ class Unfits:
         return leave_dialog(request, f"admin:memory_{row._meta.model_name}_change", row.pk)
 
     def _find(self, key: int) -> Memory | Episode:
-        return get_object_or_404(self.model, pk=key)  # type: ignore[attr-defined, no-any-return]  # a page's
+        return get_object_or_404(self.model, pk=key)  # type: ignore[attr-defined]  # a page's
 
     @admin.display(description="not injected into prompts like")
     def unfit(self, row: Memory | Episode) -> SafeString | str:
