@@ -106,27 +106,26 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
 
 def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client: Client) -> None:
     teach("kvasir ispart tyr runs-on")
-    fact, memory = Edge.objects.get(concept__token="kvasir"), remembered("Answer in two sentences.")
-    message = said("The printer is broken.")
+    memory, message = remembered("Answer in two sentences."), said("The printer is broken.")
     notes = [{"kind": kind, "id": row.pk, "why": "given"} for kind, row in (("memory", memory), ("episode", message))]
     event = serve(7, notes=notes, reasons={"kvasir": "recalled"}, block="kvasir runs on tyr.")
     here = f"/admin/proxy/recollectionevent/{event.pk}/change/"
-    acts = re.findall(r'hx-get="([^"]+next=[^"]+)"', page_of(client, event))
+    acts = [act for act in re.findall(r'hx-get="([^"]+next=[^"]+)"', page_of(client, event)) if "/never/" not in act]
+    rows = (
+        Edge.objects.filter(concept__token="kvasir", parent__token="tyr"),
+        Memory.objects.filter(pk=memory.pk, status="active"),
+        Episode.objects.filter(pk=message.pk),
+    )
 
-    acts = [act for act in acts if "/never/" not in act]
-    for act in acts:
+    for at, act in enumerate(acts):
         answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
+        assert [each.exists() for each in rows] == [each != at for each in range(3)]
         form = re.search(r'action="([^"]+(?:undo|put-back|restore)/?)".*?</form>', answer.content.decode(), re.DOTALL)
         assert form is not None
-        assert not Edge.objects.filter(pk=fact.pk) or act != acts[0]
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
         assert client.post(form[1], fields).url == here
-        assert not Episode.objects.filter(pk=message.pk) or act != acts[2]
-    assert len(acts) == 3
-    assert Memory.objects.get(pk=memory.pk).status == "active"
-    assert Episode.objects.filter(pk=message.pk).exists()
-    assert Edge.objects.filter(concept__token="kvasir", parent__token="tyr").exists()
+    assert [each.exists() for each in rows] == [True] * 3
 
 
 def test_a_line_is_kept_out_of_such_prompts_and_muted_with_its_concept_until_that_is_undone(client: Client) -> None:
