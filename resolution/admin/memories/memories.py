@@ -113,7 +113,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         "unfit",
     )
     fixed_fields = ("agent", "person")
-    own_views = Unfits.own_views | {"search/": searching.search_page, "merge/": acting.merge_page}
+    own_views = {**Unfits.own_views, "search/": searching.search_page, "merge/": acting.merge_page}
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # memories are taken back or forgotten instead

@@ -1,5 +1,6 @@
 """Pages on which operators say that a memory or a message belongs to no prompts like the one that was given it."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from django import forms
@@ -39,7 +40,10 @@ class PromptForm(BaseDialogForm):
 class Unfits:
     """A mixin with the two acts for the pages of a model, and a field that tells of them."""
 
-    own_views = {"<int:object_id>/never/": "never", "<int:object_id>/allow/": "allow"}
+    own_views: Mapping[str, str | Callable[..., HttpResponse]] = {
+        "<int:object_id>/never/": "never",
+        "<int:object_id>/allow/": "allow",
+    }
     has_fit_permission = requires("memory.change_memory")
 
     @action(
