@@ -296,10 +296,11 @@ def render_preformatted(text: str) -> SafeString:
 
 
 def next_page(request: HttpRequest) -> str:
-    """Return the page of this site to go to after a change, from the form's ``next``; "" if there is none."""
+    """Return the page of this site to go to after a change, from ``next`` in the form or the address; "" if there is
+    none."""
     # Only of this site: a forged form must not redirect an operator elsewhere. Only paths: Django takes other texts for
     # names of views.
-    wanted = request.POST.get("next", "")
+    wanted = request.POST.get("next") or request.GET.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()
     is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure)
     return wanted if is_ours else ""

@@ -69,6 +69,10 @@ class Episode(SetAside):
     hidden_by = models.ForeignKey(
         PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."
     )
+    unfit_for = ArrayField(
+        models.BigIntegerField(), default=list, blank=True, db_default=[], editable=False,
+        help_text="Messages: it is not injected into prompts that are more like one of them than like it.",
+    )  # fmt: skip
     # Weight A: a user's own words; C: the model's answer; D: quotations in a message.
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()
@@ -198,6 +202,10 @@ class Memory(SetAside):
     last_updated = models.DateTimeField(db_default=Now(), help_text="The last evidence for it.")
     archived_at = models.DateTimeField(null=True, blank=True)
     embedded_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it is found by its words only.")
+    unfit_for = ArrayField(
+        models.BigIntegerField(), default=list, blank=True, db_default=[], editable=False,
+        help_text="Messages: it is not injected into prompts that are more like one of them than like it.",
+    )  # fmt: skip
     lexemes = models.GeneratedField(
         expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
     )

@@ -29,7 +29,9 @@ EXCERPT_MIN: Final = 60  # less tells nothing
 class Found(NamedTuple):
     """A memory, an episode or a fact. ``said_at`` in seconds since the epoch (memory.timing.is_dated tells
     whether that is known). ``quoted``: start and end of each quotation in the text. ``similarity`` to the query and
-    ``score`` are from 0 to 1; ``is_weak``: it may well have nothing to do with the query."""
+    ``score`` are from 0 to 1; ``floor``: the similarity from which on a prompt is given it, None where that does not
+    decide; ``is_weak``: it may well have nothing to do with the query; ``unfit_for``: messages, by their ids, into
+    prompts like which it is not to be injected."""
 
     kind: Kind
     id: int
@@ -47,6 +49,8 @@ class Found(NamedTuple):
     score: float = 0.0
     similarity: float = 0.0
     is_weak: bool = False
+    floor: float | None = None
+    unfit_for: tuple[int, ...] = ()
 
     @property
     def own_text(self) -> str:

@@ -34,7 +34,7 @@ _NO_VECTOR: Final = "0::bigint, NULL::bytea"
 _WORDS: Final = "array_to_string(tsvector_to_array({lexemes}), ' ')"
 _EPISODES: Final = f"""
     SELECT episode.id, text, CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {OTHERS_WORDS} END::float8,
-        extract(epoch FROM said_at)::float8, agent, role, role, '', false, quoted, '',
+        extract(epoch FROM said_at)::float8, agent, role, role, '', false, quoted, '', unfit_for,
         substr(conversation, 1, 8), extract(epoch FROM said_at)::float8,
         role = 'user', is_fiction,
         {_WORDS.format(lexemes="ts_filter(lexemes, '{{a,c}}')")},
@@ -44,7 +44,7 @@ _EPISODES: Final = f"""
 """
 _MEMORIES: Final = f"""
     SELECT memory.id, text, {_CONFIDENCE}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
-        is_disputed, ARRAY[]::int[], slot,
+        is_disputed, ARRAY[]::int[], slot, unfit_for,
         substr(conversation, 1, 8), extract(epoch FROM created_at)::float8,
         channel NOT IN ('assistant', 'quoted') AND {_CONFIDENCE} > {LEAST_CONFIDENCE_UNASKED}, false,
         {_WORDS.format(lexemes="lexemes")}, '',
@@ -187,13 +187,14 @@ def _read(
     cursor.execute(_STATEMENTS[kind].format(vector=vector, join=join, which=which).encode(), arguments)
     shared: dict[str, str] = {}
     for row in cursor:
-        key, text, confidence, said_at, agent, role, channel, category, is_disputed, quoted, slot = row[:11]
-        conversation, known_at, is_unasked, is_fiction, own, passed_on, *whose, space, raw = row[11:]
+        key, text, confidence, said_at, agent, role, channel, category, is_disputed, quoted, slot, unfit_for = row[:12]
+        conversation, known_at, is_unasked, is_fiction, own, passed_on, *whose, space, raw = row[12:]
         words = agent, role, channel, category, slot
         agent, role, channel, category, slot = (shared.setdefault(word, word) for word in words)
         found = Found(
-            kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, tuple(quoted), slot
-        )
+            kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, tuple(quoted), slot,
+            unfit_for=tuple(unfit_for),
+        )  # fmt: skip
         yield (
             tuple(whose),
             Row(

@@ -4,7 +4,7 @@ what each constant was chosen."""
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log, sqrt
 from typing import Final, NamedTuple
 
@@ -77,12 +77,13 @@ class Asked(NamedTuple):
 class ForPrompt(NamedTuple):
     """The finds that a prompt may be given: ``lines`` that belong to it, the best first; the speaker's ``profile``, and
     messages of theirs that say that something has changed (``changes``), the newest first. ``is_list``: the prompt asks
-    for all that is known, or was talked about."""
+    for all that is known, or was talked about. ``unfit``: what operators do not want in such prompts."""
 
     lines: Sequence[Found] = ()
     profile: Sequence[Found] = ()
     changes: Sequence[Found] = ()
     is_list: bool = False
+    unfit: Sequence[Found] = ()
 
 
 def least_likeness(noise: ChanceLikeness, texts: int) -> float:
@@ -91,15 +92,13 @@ def least_likeness(noise: ChanceLikeness, texts: int) -> float:
     return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))
 
 
-def is_enough(likeness: float, texts: int, asked: Asked) -> bool:
-    """True if a prompt may be given something, where the most alike of so many texts is so much alike."""
-    if not texts:
-        return False
+def find_floor(texts: int, asked: Asked) -> float:
+    """Return how alike the most alike of so many texts has to be for a prompt to be given something."""
+    least = least_likeness(asked.noise, texts)
     if asked.need is None:
-        return likeness >= least_likeness(asked.noise, texts)
-    chance = least_likeness(asked.noise, texts) - asked.noise.mean
-    deviations = LEAST_FACTOR * (likeness - asked.noise.mean) / chance
-    return deviations >= SURE or deviations + NEED_WEIGHT * asked.need >= LEAST_WITH_NEED
+        return least
+    deviations = min(SURE, LEAST_WITH_NEED - NEED_WEIGHT * asked.need)
+    return max(asked.noise.mean + deviations / LEAST_FACTOR * (least - asked.noise.mean), 0.0)
 
 
 def weigh(lexemes: Iterable[str], rarity: Mapping[str, float]) -> dict[str, float]:
@@ -126,22 +125,26 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
     is_asked = is_others & columns["is_unasked"] & ~columns["only_asks"]
     scores = index.score(asked.query, with_quoted=False)
     likeness, order = _join(scores, is_asked)
-    changes = _find_changes(index, is_asked, likeness)
+    fits = partial(_fits, index, likeness, least_likeness(asked.noise, int(is_asked.sum())))
+    unfit = [found for found in profile if not fits(found)]
+    profile, changes = [*filter(fits, profile)], [*filter(fits, _find_changes(index, is_asked, likeness))]
     _leave_out_questions(index, is_asked, likeness, asked.text)
-    best = float(likeness[is_asked].max(initial=0.0))
-    if not is_enough(best, int(is_asked.sum()), asked):
-        return ForPrompt([], profile, changes)
-    least = WEAK * (best if asked.need is not None else least_likeness(asked.noise, int(is_asked.sum())))
-    chosen = _take(index, is_asked & (likeness >= least), likeness, order)
+    best, floor = float(likeness[is_asked].max(initial=0.0)), find_floor(int(is_asked.sum()), asked)
+    if not is_asked.any() or best < floor:
+        return ForPrompt([], profile, changes, unfit=unfit)
+    least = WEAK * (best if asked.need is not None else floor)
+    taken = _take(index, is_asked & (likeness >= least), likeness, order)
+    chosen = [each for each in taken if fits(each.found)]
+    unfit += [each.found for each in taken if not fits(each.found)]
     lines: list[Found] = []
     for at, each in enumerate(rank(chosen, asked, own_words=True)):
         if each.found.text:
-            lines.append(each.found)
-        if at == 0 and (follower := _find_follower(index, each.row, is_asked)) is not None:
+            lines.append(each.found._replace(floor=floor if likeness[each.row] >= best else least))
+        if at == 0 and (follower := _find_follower(index, each.row, is_asked)) is not None and fits(follower):
             lines.append(follower)
         if len(lines) >= CHOSEN_MAX:
             break
-    return ForPrompt(list(drop_copies(_show_disputes_whole(lines)))[:LINES_MAX], profile, changes)
+    return ForPrompt(list(drop_copies(_show_disputes_whole(lines)))[:LINES_MAX], profile, changes, unfit=unfit)
 
 
 def choose_asked(
@@ -233,6 +236,15 @@ def _take(
         taken.append(Candidate(row, index.texts[row]._replace(similarity=alike, score=alike)))
     taken.sort(key=lambda each: (-round(float(order[each.row]), 2), -each.found.confidence, -each.found.said_at))
     return taken
+
+
+def _fits(index: Index, likeness: NDArray[np.float32], least: float, found: Found) -> bool:
+    """False if the query is like a prompt for which an operator does not want the text: more than by chance, and at
+    least as much as it is like the text."""
+    if not found.unfit_for:
+        return True
+    is_prompt = np.isin(index.columns["id"], found.unfit_for) & ~index.columns["is_memory"]
+    return float(likeness[is_prompt].max(initial=0.0)) < max(least, found.similarity)
 
 
 def _leave_out_questions(index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32], query: str) -> None:

@@ -1,11 +1,14 @@
-"""A template filter for how long ago something was, also used elsewhere."""
+"""Template filters for times: how long ago something was, also used elsewhere, and whether that is known."""
 
 from datetime import datetime
 
 from django import template
 from django.utils.timesince import timesince
 
+from memory.timing import is_dated
+
 register = template.Library()
+register.filter(is_dated)
 
 
 @register.filter

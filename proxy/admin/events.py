@@ -1,14 +1,15 @@
 """The admin pages of recollections and of loops, and the live view."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, F, QuerySet, When
+from django.db.models import QuerySet
 from django.db.models.functions import Length
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
@@ -16,22 +17,23 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
+from unfold.contrib.filters.admin import TextFilter
 
-from memory.admin.base import LINK, ListFilter, Page, ReadOnly, address, column, link, render_preformatted
+from memory.admin.base import LINK, ListFilter, Page, ReadOnly, column, link, render_preformatted
 from memory.english.phrases import format_count
-from memory.models import Config, Observation
-from memory.models.messages import DIGEST_BYTES
-from memory.timing import FIRST_DATED
-from proxy.admin.request_lines import list_lines
+from memory.models import Agent, Config
+from proxy.admin.request_lines import NEAR, find_messages, tell_requests
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
+from proxy.prompts.records import is_request_of
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import SHOWN, FeedFilter, ids_of
+from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, ids_of
 
-# Statements of one message are some microseconds apart, and their clock may be a little ahead.
-NEAR: Final = timedelta(milliseconds=5)
 APART_MAX: Final = timedelta(minutes=10)
-TAUGHT_MAX: Final = 50
+REQUESTS_MAX: Final = 50  # of a conversation, on one page
+MESSAGES_MAX: Final = 100  # without a request
+OPENING: Final = re.compile(r"[0-9a-f]{32}")
+REQUEST: Final = re.compile(r"[0-9a-f]{8,16}")  # an id, or how it begins
 
 
 class WireFilter(ListFilter):
@@ -43,26 +45,37 @@ class WireFilter(ListFilter):
         return queryset.filter(wire=self.value()) if self.value() else queryset
 
 
-class AgentFilter(ListFilter):
-    title = "agent"
-    parameter_name = "agent"
+class SeenFilter(ListFilter):
+    """Filters by the agents or the models of the last prompts: both are read at once for a page."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in sorted({*live_feed.names()[0], self.value() or ""} - {""})]
+        page = vars(request)
+        if "seen" not in page:
+            page["seen"] = live_feed.list_seen()
+        return [(name, name) for name in sorted(page["seen"][self.parameter_name] | {self.value() or ""}) if name]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(agent=self.value()) if self.value() else queryset
+        return queryset.filter(**{str(self.parameter_name): self.value()}) if self.value() else queryset
 
 
-class ModelFilter(ListFilter):
-    title = "model"
-    parameter_name = "model"
+class AgentFilter(SeenFilter):
+    title = parameter_name = "agent"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in sorted({*live_feed.names()[1], self.value() or ""} - {""})]
+
+class ModelFilter(SeenFilter):
+    title = parameter_name = "model"
+
+
+class PersonFilter(TextFilter):
+    """Filters by a person, as clients name them. Events name nobody: their ids tell who is asked about."""
+
+    title = parameter_name = "person"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(model=self.value()) if self.value() else queryset
+        if not (person := (self.value() or "").strip()):
+            return queryset
+        last = queryset.order_by("-at").values_list("pk", flat=True)[:LOOKED_AT_MAX]
+        return queryset.filter(pk__in=[key for key in last if is_request_of(key, person)])
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -94,20 +107,6 @@ class BlockFilter(ListFilter):
         return queryset.exclude(block="") if self.value() == "1" else queryset
 
 
-class ConversationFilter(admin.SimpleListFilter):
-    """Filters by a conversation; shown only once one is chosen, by the page of a request."""
-
-    title = "conversation"
-    parameter_name = "conversation"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = request.GET.get(self.parameter_name)
-        return [(chosen, f"{chosen[:8]}…")] if chosen else []
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(conversation=self.value()) if self.value() else queryset
-
-
 class EventAdmin(ReadOnly, Page):
     """The events of requests, the newest first: the order that has an index."""
 
@@ -121,13 +120,16 @@ class EventAdmin(ReadOnly, Page):
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
     list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "milliseconds")
-    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, ConversationFilter)
+    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, PersonFilter)
+    list_filter_submit = True
+    search_fields = ("block__icontains",)
+    search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
     fields = (
         "request",
         "client_request",
-        "conversation_link",
+        "whole_conversation",
         "at",
-        "agent",
+        "sender",
         "model",
         "wire",
         "what_was_said",
@@ -148,11 +150,22 @@ class RecollectionEventAdmin(EventAdmin):
             path("live/", view(live_page), name="proxy_live"),
             path("live/rows/", view(live_rows), name="proxy_live_rows"),
             path("origin/", view(origin), name="proxy_origin"),
+            path("conversation/<str:opening>/", view(conversation_page), name="proxy_conversation"),
         ]
         return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecollectionEvent]:
         return super().get_queryset(request).annotate(block_length=Length("block"))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if REQUEST.fullmatch(search_term):
+            return queryset.filter(request__startswith=search_term), False
+        # No index has the words of blocks: among millions it would take too long to find none.
+        horizon = queryset.order_by("-at").values_list("at", flat=True)[LOOKED_AT_MAX - 1 : LOOKED_AT_MAX].first()
+        recent = queryset.filter(at__gte=horizon) if search_term and horizon else queryset
+        return super().get_search_results(request, recent, search_term)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         event: Any = super().get_object(request, object_id, from_field)
@@ -160,22 +173,24 @@ class RecollectionEventAdmin(EventAdmin):
             # Looked up here and not in the displays: Django calls each of them several times for one page.
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
-            event.lines = list_lines(event, request.user.has_perm)
-            event.statements = find_taught(event)
-            event.loops = list(LoopEvent.objects.filter(request=event.pk).order_by("at", "id"))
+            [event.told] = tell_requests([event], request.user.has_perm, request.path)
+            event.sender = Agent.objects.filter(name=event.agent).first()
         return event
 
     @admin.display(description="conversation")
-    def conversation_link(self, event: RecollectionEvent) -> SafeString | str:
+    def whole_conversation(self, event: RecollectionEvent) -> SafeString | str:
         if not event.conversation:
             return "not known"
-        address = f"{reverse('admin:proxy_recollectionevent_changelist')}?conversation={event.conversation}"
-        return format_html('<a href="{}" class="{}">its requests</a>', address, LINK)
+        page = reverse("admin:proxy_conversation", args=[event.conversation])
+        return format_html('<a href="{}" class="{}">all its requests</a>', page, LINK)
+
+    @admin.display(description="agent")
+    def sender(self, event: Any) -> SafeString | str:
+        return link(event.sender) if event.sender is not None else event.agent
 
     @admin.display(description="taught")
     def taught(self, event: Any) -> SafeString | str:
-        told = ((link(row), (row.get_outcome_display() or "waits").lower(), row.evidence) for row in event.statements)
-        return format_html_join("", "{}, {}: “{}”<br>", told) or "nothing"
+        return render_to_string("proxy/taught.html", {"taught": event.told.taught}).strip() or "nothing"
 
     @admin.display(description="recalled, asked")
     def concepts(self, event: RecollectionEvent) -> str:
@@ -204,26 +219,24 @@ class RecollectionEventAdmin(EventAdmin):
     @admin.display(description="facts, project state, memories, messages")
     def what_was_found(self, event: Any) -> SafeString:
         took = f", {event.search_ms:.1f} ms" if event.search_ms is not None else ""
-        shown = {
-            "search": f"Search: {event.search or 'nothing was searched'}{took}",
-            "lines": [(line, address(type(line.row), line.row.pk) if line.row else "") for line in event.lines],
-        }
-        return render_to_string("proxy/request_lines.html", shown)
+        search = f"Search: {event.search or 'nothing was searched'}{took}"
+        return render_to_string("proxy/request_lines.html", {"search": search, "lines": event.told.lines})
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:
         told = [
             link(loop, f"{loop.get_kind_display()}, {loop.count} times: {', '.join(loop.steps)}")
-            for loop in event.loops
+            for loop in event.told.loops
         ]
         return format_html_join("", "{}<br>", ((each,) for each in told)) or "none"
 
     @admin.display(description="last message of a user")
     def what_was_said(self, event: Any) -> SafeString:
-        """Show the text only while an operator wants it kept."""
+        """Show the text only while an operator wants it kept; otherwise the messages that are stored anyway."""
         setting = link(Config(key="live_prompt_text"))
         if not event.keeps_prompt_text:
-            return format_html("Not kept: the setting {} is off.", setting)
+            told = render_to_string("proxy/messages.html", {"said": event.told.said})
+            return told if event.told.said else format_html("Not kept: the setting {} is off.", setting)
         text = render_preformatted(event.prompt_text) if event.prompt_text else "Nothing was kept of this one."
         return format_html("{}<p>The text of prompts is kept, because the setting {} is on.</p>", text, setting)
 
@@ -277,26 +290,41 @@ def origin(request: HttpRequest) -> HttpResponse:
     if found is not None:
         return redirect("admin:proxy_recollectionevent_change", found.pk)
     messages.warning(request, f"That request is no longer kept: requests are for {EVENTS_KEPT.days} days.")
-    query = f"?conversation={conversation}" if events.exists() else ""
-    return redirect(f"{reverse('admin:proxy_recollectionevent_changelist')}{query}")
+    if not (events.exists() or OPENING.fullmatch(conversation)):
+        return redirect("admin:proxy_recollectionevent_changelist")
+    return redirect("admin:proxy_conversation", conversation)
 
 
-def find_taught(event: RecollectionEvent) -> list[Observation]:
-    """Return what the request has stated: everything said in its conversation from then on, until the next request."""
-    if not event.conversation:
-        return []
-    following = RecollectionEvent.objects.filter(conversation=event.conversation, at__gt=event.at).order_by("at")
-    until = following.values_list("at", flat=True).first()
-    opening = bytes.fromhex(event.conversation)
-    in_it = Observation.objects.filter(
-        kind=Observation.Kind.TRIPLE,
-        digest__gte=opening.ljust(DIGEST_BYTES, b"\0"),
-        digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
-    )
-    # Statements from before the conversation was first seen have only the time when they were noted.
-    heard = Case(When(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC), then=F("created_at")), default=F("said_at"))
-    said = in_it.annotate(heard=heard).filter(heard__gte=event.at - NEAR)
-    return list((said.filter(heard__lt=until - NEAR) if until else said).order_by("heard", "id")[:TAUGHT_MAX])
+# --- a conversation ---
+
+
+@require_GET
+def conversation_page(request: HttpRequest, opening: str) -> HttpResponse:
+    """Show the requests of a conversation in order, the last ones or those ``before`` one: what was said, given, taught
+    and repeated; and the messages of which no request is kept any more."""
+    may = request.user.has_perm
+    if not may("proxy.view_recollectionevent"):
+        raise PermissionDenied
+    if not OPENING.fullmatch(opening):
+        raise Http404
+    events = RecollectionEvent.objects.filter(conversation=opening).order_by("-at", "-request")
+    first = events.filter(pk=request.GET.get("before", "")).values_list("at", flat=True).first()
+    shown = list((events.filter(at__lt=first) if first else events)[: REQUESTS_MAX + 1])
+    told = tell_requests(shown[:REQUESTS_MAX][::-1], may, request.get_full_path())
+    has_more = len(shown) > REQUESTS_MAX
+    earlier = find_messages(opening) if may("memory.view_episode") and not has_more else None
+    if earlier is not None and told:
+        earlier = earlier.filter(said_at__lt=told[0].event.at - NEAR)
+    context = {
+        "title": "Conversation",
+        "requests": told,
+        "earlier": earlier[:MESSAGES_MAX] if earlier is not None else (),
+        "agents": sorted({one.event.agent for one in told}),
+        "models": sorted({one.event.model for one in told}),
+        "before": told[0].event.pk if has_more else "",
+        "days": EVENTS_KEPT.days,
+    }
+    return render(request, "proxy/conversation.html", {**admin.site.each_context(request), **context})
 
 
 # --- the live view ---
@@ -307,11 +335,11 @@ def live_page(request: HttpRequest) -> HttpResponse:
     """Render the live view: the last recollections as they are served, the newest first."""
     rows = list_rows(request)
     wanted = rows["wanted"]
-    agents, models = live_feed.names()
+    seen = live_feed.list_seen()
     shown = {
         "title": "Live",
-        "agents": sorted({*agents, wanted.agent} - {""}),
-        "models": sorted({*models, wanted.model} - {""}),
+        "agents": sorted(seen["agent"] | {wanted.agent} - {""}),
+        "models": sorted(seen["model"] | {wanted.model} - {""}),
         "rows_max": live_feed.ROWS_MAX,
     }
     return render(request, "proxy/live.html", {**admin.site.each_context(request), **shown, **rows})

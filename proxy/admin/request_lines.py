@@ -1,64 +1,191 @@
-"""The lines that a request's block was made of, each with its row, who said it and why it was injected or not."""
+"""What requests were given, and what was said, taught and repeated in them. Each line of a block has its row, who said
+it, why it was injected or not, and what can be done about it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from typing import Any, NamedTuple
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
-from django.db.models import F, Model
+from django.db.models import Case, F, Model, When
+from django.urls import reverse
 
+from memory.admin.base import address
 from memory.english.phrases import tell_fact
-from memory.models import Edge, Episode, Memory, ProjectState
+from memory.models import Edge, Episode, Memory, Observation, ProjectState
+from memory.models.messages import DIGEST_BYTES
 from memory.recall.notes import GIVEN
-from proxy.models import RecollectionEvent
+from memory.timing import FIRST_DATED
+from proxy.models import LoopEvent, RecollectionEvent
+from proxy.prompts.search import tell_how
 
-RECALLED = "recalled"  # the reason of a concept whose facts were injected
-FACTS_MAX = 50
-# By kind of note: its model, the permission to read it, and its name on the page.
-NOTES: dict[str, tuple[type[Model], str, str]] = {
-    "memory": (Memory, "memory.view_memory", "memory"),
-    "episode": (Episode, "memory.view_episode", "message"),
-    "state": (ProjectState, "memory.view_projectstate", "project state"),
+May = Callable[[str], bool]  # which permissions an account has
+
+RECALLED: Final = "recalled"  # the reason of a concept whose facts were injected
+RETIRE, CHANGE = "memory.delete_edge", "memory.change_memory"
+NAMED: Final = "named in the prompt"
+FACTS_MAX: Final = 50  # of one request, like statements and messages
+# Statements of one message are some microseconds apart, and their clock may be a little ahead.
+NEAR: Final = timedelta(milliseconds=5)
+
+
+class Kind(NamedTuple):
+    """A kind of line: its name on the page, its model, and the acts that take it back and keep it out of such prompts,
+    each with its permission."""
+
+    name: str
+    model: type[Model]
+    take_back: tuple[str, str]
+    never: tuple[str, str] | None = None
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "fact": Kind("fact", Edge, (RETIRE, "memory_edge_retire_one"), ("memory.change_soas", "memory_edge_never")),
+    "memory": Kind("memory", Memory, (CHANGE, "memory_memory_take_back"), (CHANGE, "memory_memory_never")),
+    "episode": Kind("message", Episode, (CHANGE, "memory_episode_take_back"), (CHANGE, "memory_episode_never")),
+    "state": Kind("project state", ProjectState, ("memory.change_projectstate", "memory_projectstate_take_back")),
 }
 
 
 class Line(NamedTuple):
-    """A line. ``row`` is None if it was deleted since or may not be read; ``why``: empty if it was injected."""
+    """A line. ``row`` is None if it was deleted since or may not be read; ``why`` it was not injected, empty if it was;
+    ``how`` it was found; ``acts``: labels and addresses of dialogs."""
 
     kind: str
     text: str
     by: str
     said_at: datetime | None
     why: str
+    how: str
     row: Model | None
+    acts: Sequence[tuple[str, str]] = ()
+
+    @property
+    def page(self) -> str:
+        return address(type(self.row), self.row.pk) if self.row is not None else ""
 
 
-def list_lines(event: RecollectionEvent, may: Callable[[str], bool]) -> list[Line]:
-    """List what was found for the request: facts, then project state, memories and messages; what was injected first.
-    ``may`` says which permissions the account has."""
-    lines = [*(_list_facts(event) if may("memory.view_edge") else ()), *_list_notes(event.notes, may)]
-    return sorted(lines, key=lambda line: bool(line.why))
+@dataclass(slots=True)
+class Told:
+    """A request, with its lines (those that were injected first) and what came in or with it until the next one."""
+
+    event: RecollectionEvent
+    lines: list[Line] = field(default_factory=list)
+    loops: list[LoopEvent] = field(default_factory=list)
+    taught: list[Observation] = field(default_factory=list)
+    said: list[Episode] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> Episode | None:
+        """What the user said that the request answers, if that is kept."""
+        asked = [message for message in self.said if message.role == "user" and message.said_at < self.event.at + NEAR]
+        return asked[-1] if asked else None
+
+    @property
+    def given(self) -> list[Line]:
+        return [line for line in self.lines if not line.why]
 
 
-def _list_facts(event: RecollectionEvent) -> Iterator[Line]:
-    recalled = [word for word, why in event.reasons.items() if why == RECALLED]
+def tell_requests(events: Sequence[RecollectionEvent], may: May, page: str) -> list[Told]:
+    """Tell of one request, or of some of one conversation that follow each other, the oldest first. ``page``: where the
+    acts lead back to."""
+    if not events:
+        return []
+    rows, facts = _find_rows(events, may), _find_facts(events, may)
+    told = [Told(event) for event in events]
+    loops = LoopEvent.objects.filter(request__in=[event.pk for event in events]).order_by("at", "id")
+    by_request = {one.event.pk: one for one in told}
+    for loop in loops:
+        by_request[loop.request].loops.append(loop)
+    if conversation := events[0].conversation:
+        _assign(told, conversation, may)
+    for one in told:
+        one.lines += _list_lines(one, rows, facts, may, page)
+    return told
+
+
+def _assign(told: Sequence[Told], conversation: str, may: May) -> None:
+    """Assign what was taught and said in the conversation to its requests."""
+    events, most = [one.event for one in told], FACTS_MAX * len(told)
+    starts = [event.at - NEAR for event in events]
+    later = RecollectionEvent.objects.filter(conversation=conversation, at__gt=events[-1].at).order_by("at")
+    until = later.values_list("at", flat=True).first()
+    end = until - NEAR if until is not None else datetime.max.replace(tzinfo=UTC)
+    if may("memory.view_observation"):
+        for said in _find_statements(conversation).filter(heard__gte=starts[0], heard__lt=end)[:most]:
+            told[bisect_right(starts, said.heard) - 1].taught.append(said)
+    if may("memory.view_episode"):
+        for message in find_messages(conversation).filter(said_at__gte=starts[0], said_at__lt=end)[:most]:
+            told[bisect_right(starts, message.said_at) - 1].said.append(message)
+
+
+def find_messages(conversation: str) -> Any:
+    """Return what is kept of the messages of a conversation, the oldest first."""
+    kept = Episode.objects.filter(conversation=bytes.fromhex(conversation)).defer("lexemes")
+    return kept.order_by("said_at", "id")
+
+
+def _find_statements(conversation: str) -> Any:
+    opening = bytes.fromhex(conversation)
+    in_it = Observation.objects.filter(
+        kind=Observation.Kind.TRIPLE,
+        digest__gte=opening.ljust(DIGEST_BYTES, b"\0"),
+        digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
+    )
+    # Statements from before the conversation was first seen have only the time when they were noted.
+    heard = Case(When(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC), then=F("created_at")), default=F("said_at"))
+    return in_it.annotate(heard=heard).order_by("heard", "id")
+
+
+def _find_facts(events: Sequence[RecollectionEvent], may: May) -> list[Edge]:
+    recalled = {word for event in events for word, why in event.reasons.items() if why == RECALLED}
+    if not (recalled and may("memory.view_edge")):
+        return []
     edges = Edge.objects.filter(concept__token__in=recalled).exclude(parent_id=F("concept_id"))
-    for edge in edges.select_related("concept", "parent", "dim").order_by("concept_id", "-dim_id")[:FACTS_MAX]:
+    rows = edges.select_related("concept", "parent", "dim").order_by("concept_id", "-dim_id")
+    return list(rows[: FACTS_MAX * len(events)])
+
+
+def _find_rows(events: Sequence[RecollectionEvent], may: May) -> dict[tuple[str, int], Any]:
+    rows: dict[tuple[str, int], Any] = {}
+    for name, kind in KINDS.items():
+        ids = {note["id"] for event in events for note in event.notes if note["kind"] == name}
+        if ids and may(f"memory.view_{kind.model._meta.model_name}"):
+            rows |= {(name, key): row for key, row in kind.model._default_manager.in_bulk(ids).items()}
+    return rows
+
+
+def _list_lines(
+    one: Told, rows: Mapping[tuple[str, int], Any], facts: Sequence[Edge], may: May, page: str
+) -> Iterator[Line]:
+    event, prompt = one.event, one.prompt
+    for edge in facts:
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
         sentence = tell_fact(concept, parent, str(edge.dim), is_isa=edge.is_isa)
         # In the style compact all facts of a concept are one line. Facts that were placed later are left out.
-        if sentence in event.block or f"{concept}: " in event.block:
-            yield Line("fact", sentence, edge.agent or edge.get_source_display(), edge.said_at, "", edge)
-
-
-def _list_notes(notes: Iterable[dict[str, Any]], may: Callable[[str], bool]) -> Iterator[Line]:
-    rows: dict[tuple[str, int], Any] = {}
-    for kind, (model, permission, _) in NOTES.items():
-        if may(permission) and (ids := [note["id"] for note in notes if note["kind"] == kind]):
-            rows |= {(kind, key): row for key, row in model._default_manager.in_bulk(ids).items()}
-    for note in notes:
-        row = rows.get((note["kind"], note["id"]))
+        is_shown = event.reasons.get(edge.concept.token) == RECALLED
+        if is_shown and (sentence in event.block or f"{concept}: " in event.block):
+            by = edge.agent or edge.get_source_display()
+            yield Line("fact", sentence, by, edge.said_at, "", NAMED, edge, _list_acts("fact", edge, prompt, may, page))
+    for note in sorted(event.notes, key=lambda note: note["why"] != GIVEN):
+        row, name = rows.get((note["kind"], note["id"])), KINDS[note["kind"]].name
         text = "deleted or set aside since" if row is None else str(getattr(row, "text", None) or row)
-        by = " / ".join(filter(None, (getattr(row, name, "") for name in ("agent", "person", "actor", "role"))))
+        by = " / ".join(filter(None, (getattr(row, each, "") for each in ("agent", "person", "actor", "role"))))
         said_at = getattr(row, "said_at", None) or getattr(row, "set_at", None)
-        why = "" if note["why"] == GIVEN else note["why"]
-        yield Line(NOTES[note["kind"]][2] if note["kind"] in NOTES else note["kind"], text, by, said_at, why, row)
+        how = NAMED if note["kind"] == "state" else tell_how(note)
+        acts = _list_acts(note["kind"], row, prompt, may, page)
+        yield Line(name, text, by, said_at, "" if note["why"] == GIVEN else note["why"], how, row, acts)
+
+
+def _list_acts(kind: str, row: Any, prompt: Episode | None, may: May, page: str) -> list[tuple[str, str]]:
+    if row is None or getattr(row, "status", "active") != "active":
+        return []
+    acts, query = [("Wrong: take back", KINDS[kind].take_back)], {"next": page}
+    if (never := KINDS[kind].never) is not None and (kind == "fact" or prompt is not None):
+        acts.append(("Never for such prompts", never))
+        query |= {"prompt": str(prompt.pk)} if prompt is not None else {}
+    asked = urlencode(query)
+    return [
+        (label, f"{reverse(f'admin:{name}', args=[row.pk])}?{asked}") for label, (needed, name) in acts if may(needed)
+    ]

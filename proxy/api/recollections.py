@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from asgiref.sync import sync_to_async
 from django.db import Error as DatabaseError
+from django.urls import reverse
 from ninja import Field
 from psycopg import DataError, Error
 
@@ -51,6 +52,7 @@ class RequestOut(Reasons):
     request: str
     agent: str
     at: str
+    page: str = Field("", description="Its page in the admin, for operators.")
     refused: list[str] = Field([], description="What a quota kept out.")
     set_aside: list[dict[str, Any]] = []
 
@@ -70,7 +72,7 @@ async def recollect(caller: Caller, given: TextIn) -> RecollectionOut:
     asking = replace(caller, person=scope.speaker.person, project=scope.project)
     run = await run_in_server(TEXT_PATH, write_prompt(given.text, given.role), asking)
     told = describe_given(run.lookup, run.plan.placed if run.plan is not None else None)
-    told["notes"] = [{"kind": key.kind, "id": key.id, "text": line, "why": why} for key, line, why in run.notes]
+    told["notes"] = [note | {"text": one.line} for note, one in zip(told["notes"], run.notes, strict=True)]
     return RecollectionOut(
         **told,
         block=run.block,
@@ -105,6 +107,8 @@ async def get_why(
         raise NotFound(f"no request {request_id!r} of yours is known; events are kept for 7 days")
     event["concepts"] = list_reasons(event.pop("reasons"))
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
+    if may(caller, "operator"):
+        event["page"] = reverse("admin:proxy_recollectionevent_change", args=[event["request"]])
     return RequestOut(**event, **await sync_to_async(_list_kept_out)(event["request"]))
 
 

@@ -23,7 +23,7 @@ from proxy.config.schema import Loops
 from proxy.loops.guard import LoopGuard
 from proxy.prompts.blocks import Blocks
 from proxy.prompts.plan import Plan, Planner, Untouched
-from proxy.prompts.search import PromptSearch, SearchRun
+from proxy.prompts.search import PromptSearch, SearchRun, tell_how
 from proxy.speakers.relayed import RelayedAnswers
 
 SEARCH_MS: Final = 5_000  # no model waits for it
@@ -31,11 +31,13 @@ TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent
 
 
 class LookedAt(NamedTuple):
-    """A value of the project, a memory or an episode: its line in a block, and why it is included or not."""
+    """A value of the project, a memory or an episode: its line in a block, and why it is included or not, and how
+    it was found."""
 
     key: NoteKey
     line: str
     why: str
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +143,6 @@ def _list_notes(cache: Cache, lookup: SearchRun | None, recollection: Recollecti
     lines = {note.key: render_note(note) for note in (*found, *recollection.block.notes)}
     states = (cache.states.find(key.id) for key in recollection.notes if key.kind == "state")
     lines |= {NoteKey("state", row.id): render_state(show_state(row)) for row in states if row is not None}
+    alike = lookup.alike if lookup is not None else {}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
-        yield LookedAt(key, lines.get(key, ""), why)
+        yield LookedAt(key, lines.get(key, ""), why, tell_how(alike.get(key, {})))

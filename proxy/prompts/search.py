@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Protocol
@@ -24,7 +24,7 @@ from memory.learning.reader import unwrap_readable
 from memory.memories import slots
 from memory.memories.episodes import SHORT_MAX
 from memory.memories.scope import Scope
-from memory.recall.block import ShownNote, show_note
+from memory.recall.block import NOTHING, ShownNote, show_note
 from memory.recall.facts import find_asked_facts
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
@@ -53,6 +53,7 @@ CORRECTION_MAX: Final = 600  # characters: a longer one states more than one thi
 
 _CLAUSES: Final = re.compile(r"[,;]\s+|(?<=[.!?])\s+|\n+")
 STANDS: Final = "is in this prompt"
+UNFIT: Final = "an operator wants it in no such prompt"
 CORRECTED: Final = "this prompt states another value"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
 NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
@@ -92,6 +93,7 @@ class SearchRun:
     ms: float | None = None
     task: asyncio.Task[ForPrompt | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
+    alike: dict[NoteKey, dict[str, Any]] = field(default_factory=dict)  # likeness and floor of each
     beside: Beside = NOTHING_BESIDE
     facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
@@ -111,12 +113,22 @@ class SearchRun:
 
 def describe_given(lookup: SearchRun | None, placed: Placed | None) -> dict[str, Any]:
     """Describe for ``/why``, in the order found, which state of the project, memories and episodes were injected or
-    not, by kind and id, and why."""
-    told = lookup.reasons if lookup is not None else {}
+    not, by kind and id, and why; with likeness and floor if the search chose by them, or that it is of the profile."""
+    told, alike = (lookup.reasons, lookup.alike) if lookup is not None else ({}, {})
     told = told | (placed.recollection.notes if placed is not None else {})
-    notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
+    block = placed.recollection.block if placed is not None else NOTHING
+    alike = {note.key: {"is_profile": True} for note in block.notes if note.is_profile} | alike
+    notes = [{"kind": key.kind, "id": key.id, "why": why} | alike.get(key, {}) for key, why in told.items()]
     search, took = (lookup.outcome, lookup.ms) if lookup is not None else ("", None)
     return {"search": search, "search_ms": took, "notes": notes}
+
+
+def tell_how(note: Mapping[str, Any]) -> str:
+    """Tell how a note that ``describe_given`` describes was found: ``likeness 0.61, floor 0.48`` or ``profile``; "" if
+    it came with another one."""
+    if "likeness" in note:
+        return f"likeness {note['likeness']:.2f}, floor {note['floor']:.2f}"
+    return "profile" if note.get("is_profile") else ""
 
 
 class PromptSearch:
@@ -214,9 +226,15 @@ class PromptSearch:
             related = await self._await(lookup, lookup.task)
             if related is not None:
                 lookup.found = show(related.lines, lookup.texts, lookup.scope)
+                lookup.alike = {
+                    NoteKey(line.kind, line.id): {"likeness": round(line.similarity, 2), "floor": round(line.floor, 2)}
+                    for line in related.lines
+                    if line.kind != "fact" and line.floor is not None
+                }
                 profile = show(related.profile, (), lookup.scope)
                 changes = show(related.changes, lookup.texts, lookup.scope)
                 found = self._compare(lookup, messages)
+                lookup.reasons |= {NoteKey(each.kind, each.id): UNFIT for each in related.unfit if each.kind != "fact"}
                 stated = find_stated([*profile, *changes], messages)
                 self._leave_out_corrected(lookup, profile, messages)
                 stated |= {key for key, why in lookup.reasons.items() if why == CORRECTED}

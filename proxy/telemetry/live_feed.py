@@ -91,8 +91,7 @@ def ids_of(words: set[str]) -> dict[str, int]:
     return dict(Soas.objects.filter(token__in=words).values_list("token", "id")) if words else {}
 
 
-def names() -> tuple[list[str], list[str]]:
-    """Return the agents that sent the last prompts, and the models."""
-    last = RecollectionEvent.objects.order_by("-at").values_list("agent", "model")[:NAMED_MAX]
-    pairs = set(last)
-    return sorted({agent for agent, _ in pairs}), sorted({model for _, model in pairs})
+def list_seen() -> dict[str, set[str]]:
+    """Return the agents that sent the last prompts (``agent``), and their models (``model``)."""
+    last = RecollectionEvent.objects.order_by("-at").values("agent", "model")[:NAMED_MAX]
+    return {field: {row[field] for row in last} for field in ("agent", "model")}

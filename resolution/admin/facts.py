@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
+from unfold.forms import BaseDialogForm
 
 from memory.admin.base import (
     COUNTED_MAX,
@@ -20,6 +21,7 @@ from memory.admin.base import (
     column,
     limit_selection,
     link,
+    next_page,
     requires,
     with_keys,
 )
@@ -27,6 +29,7 @@ from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
 from memory.types import whole_number
+from resolution.admin.concepts.marks import report_marked, set_mark
 from resolution.admin.pages import ReadPage, ReasonForm, dialog, leave_dialog, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
@@ -97,6 +100,8 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     actions = ("retire",)
     actions_detail = ("retire_one",)
     has_retire_permission = requires("memory.delete_edge")
+    has_mute_permission = requires("memory.change_soas")
+    own_views = {"<int:object_id>/never/": "never"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
         rows = super().get_queryset(request)
@@ -179,7 +184,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
         if edge is None:
             self.message_user(request, gone, messages.WARNING)
             return leave_dialog(request, LIST)
-        back = reverse("admin:memory_soas_change", args=[edge.concept_id])
+        back = next_page(request) or reverse("admin:memory_soas_change", args=[edge.concept_id])
         if edge.is_root:
             self.message_user(request, "Nothing was retired: a dimension's root stays.", messages.ERROR)
             return leave_dialog(request, back)
@@ -191,4 +196,16 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
             put_back = reverse("admin:memory_edgehistory_put_back", args=[row.pk])
             told = f"Retired: {edge}. It is in the history."
             self.message_user(request, with_button(request, told, "Put it back", put_back, next=back), messages.SUCCESS)
+        return leave_dialog(request, back)
+
+    @action(
+        description="Never for such prompts", permissions=["mute"],
+        dialog=dialog("Never for such prompts", "A fact is injected into prompts that name its concept. This mutes the"
+                      " concept: nothing about it is recalled or asked any more.", BaseDialogForm),
+    )  # fmt: skip
+    def never(self, request: HttpRequest, form: BaseDialogForm, object_id: int) -> HttpResponse:
+        concepts = Edge.objects.filter(pk=object_id).values_list("concept", flat=True)
+        changed = set_mark("muted", list(concepts), request.user, to=True)
+        back = next_page(request) or reverse(LIST)
+        self.message_user(request, report_marked(request, "muted", changed, to=True, back=back), messages.SUCCESS)
         return leave_dialog(request, back)

@@ -20,7 +20,7 @@ from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory import llm
-from memory.admin.base import LINK, Page, link
+from memory.admin.base import LINK, Page, link, next_page
 from memory.llm.client import Use
 from memory.models import Source
 from memory.types import whole_number
@@ -47,8 +47,9 @@ def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> Ac
 
 
 def leave_dialog(request: HttpRequest, to: str, *args: Any) -> HttpResponse:
-    """Go to a page after an act. HTMX, which sends the dialogs, would show that page inside the dialog."""
-    response = redirect(to, *args)
+    """Go to a page after an act: where the dialog was opened, if its address names that, or this one. HTMX, which sends
+    the dialogs, would show that page inside the dialog."""
+    response = redirect(next_page(request)) if next_page(request) else redirect(to, *args)
     return HttpResponse(headers={"HX-Redirect": response.url}) if "HX-Request" in request.headers else response
 
 

@@ -2,12 +2,13 @@
 after a while."""
 
 import logging
+import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -24,6 +25,7 @@ from memory.graph.store import NOBODY, Assertion, Attribution
 from memory.learning import setting_aside
 from memory.memories import store as memories
 from memory.memories.forgetting import ForgetScope, forget
+from memory.memories.scope import Speaker
 from memory.memories.store import Change, Status
 from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
 from memory.models.messages import CONVERSATION_BYTES
@@ -41,7 +43,7 @@ TAKEN_BACK: Final = (
 )  # fmt: skip
 KEPT: Final = timedelta(days=30)  # before what was set aside is deleted
 ASKED: Final = "Its speaker asked to forget it."
-EDITED: Final = "Its speaker has edited the message."
+EDITED: Final = "Its message was edited, or taken back."
 DELETED: Final = "(deleted)"
 # What the change log, claims and conflicts quote of deleted statements.
 CLEAR: Final = (
@@ -189,6 +191,19 @@ def _withdraw(key: int) -> None:
 
 def _change(actor: str = "festinger") -> Change:
     return Change(actor, Channel.OPERATOR, timezone.now(), reason=ASKED)
+
+
+def take_back(message: Episode, actor: str, reason: str) -> int:
+    """Set the message aside with the answer and what was learned of it, as if its speaker had edited it away. Returns
+    the request, by which that can be undone."""
+    speaker, at = Speaker(message.agent, message.person), time.time()
+    order = setting_aside.make_order(speaker, setting_aside.EDIT, None, at, episodes=[message.pk])
+    with transaction.atomic(), connection.cursor() as cursor:
+        rows = setting_aside.run(setting_aside.set_aside(order), cursor)
+        told = ": ".join(filter(None, (f"a message, taken back by {actor}", reason)))
+        ForgetRequest.objects.filter(pk=rows.request).update(topic=told)
+    settle_requests()
+    return rows.request
 
 
 # --- undo ---

@@ -23,8 +23,9 @@ def test_one_gets_from_a_fact_to_its_request_and_back(whole: Festinger, olga: Pe
 
     expect(olga.page).to_have_url(re.compile("recollectionevent/[0-9a-f]{16}/change"))
     expect(olga.page.locator("body")).to_contain_text(f"callay-box runs on frabjous-day, inserted: “{said}”")
-    olga.page.get_by_role("link", name="its requests").click()
-    expect(olga.page.locator("body")).to_contain_text("1 result")
+    olga.page.get_by_role("link", name="all its requests").click()
+    expect(olga.page.locator("body")).to_contain_text(f"“{said}”")
+    expect(olga.page.get_by_role("heading", level=2)).to_have_count(1)
 
     olga.opens("memory_observation_changelist", q="callay-box")
     expect(olga.page.get_by_text(f"“{said}”")).to_be_visible()
@@ -33,6 +34,7 @@ def test_one_gets_from_a_fact_to_its_request_and_back(whole: Festinger, olga: Pe
     olga.opens("memory_edge_change", edge)
     olga.page.get_by_role("link", name="the request it came in").click()
     olga.is_told("That request is no longer kept: requests are for 7 days.")
+    expect(olga.page.locator("body")).to_contain_text(said)
 
 
 def test_the_sides_of_a_conflict_and_a_candidate_lead_to_their_requests(whole: Festinger, olga: Person) -> None:

@@ -47,7 +47,8 @@ WHOLE: Any = Answered()
 
 def found(kind: Any, row_id: int, text: str, score: float = 0.7, *, is_disputed: bool = False) -> Found:
     role, channel = ("user", "user") if kind == "episode" else ("", "user")
-    return Found(kind, row_id, text, 0.9, SAID_AT, "dobby", role, channel, "", is_disputed, score=score)
+    alike = {"similarity": 0.61, "floor": 0.48}
+    return Found(kind, row_id, text, 0.9, SAID_AT, "dobby", role, channel, "", is_disputed, score=score, **alike)
 
 
 MOVED = found("episode", 7, "We moved the billing database to Postgres 17 last week.")
@@ -119,6 +120,9 @@ def proxy(library: Library) -> Enriching:
     return Enriching(searcher=library)
 
 
+ALIKE = {"likeness": 0.61, "floor": 0.48}
+
+
 def lines_in(text: str) -> list[str]:
     block = text.partition(OPENING)[2]
     return [line for line in block.splitlines() if line.startswith(("memory", "2026-"))]
@@ -138,7 +142,7 @@ def test_it_is_told_what_was_given_and_how_long_that_took(proxy: Enriching) -> N
 
     assert chat.event["search"] == FOUND
     assert chat.event["search_ms"] >= 0
-    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given"}]
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given", **ALIKE}]
 
 
 def test_resent_prompts_and_tool_results_ask_nothing_and_keep_what_they_were_given(
@@ -184,7 +188,7 @@ def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:
     texts = chat.says("And who runs the billing database?")
 
     assert [lines_in(text) for text in texts] == [[], [MOVED_LINE], [], []]
-    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "already in this conversation"}]
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "already in this conversation", **ALIKE}]
 
 
 def test_what_came_with_a_line_that_was_given_before_is_given_only_if_it_is_newer(
@@ -198,7 +202,7 @@ def test_what_came_with_a_line_that_was_given_before_is_given_only_if_it_is_newe
     texts = chat.says("And who runs the billing database?")
 
     assert lines_in(texts[-1]) == [f"2026-03-04 user: {newer.text}"]
-    assert {"kind": "episode", "id": 8, "why": CAME_WITH} in chat.event["notes"]
+    assert {"kind": "episode", "id": 8, "why": CAME_WITH, **ALIKE} in chat.event["notes"]
 
 
 def test_a_client_that_rebuilds_its_last_message_gets_the_same_again(proxy: Enriching) -> None:
@@ -232,7 +236,7 @@ def test_what_the_prompt_says_already_is_left_out(proxy: Enriching) -> None:
     chat = Chat(proxy, system=f"You know this: {MOVED.text}")
 
     assert not lines_in(chat.says(QUESTION)[-1])
-    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": STANDS}]
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": STANDS, **ALIKE}]
 
 
 @pytest.mark.parametrize(("deadline_ms", "fails", "outcome"), [(5, False, LATE), (2_000, True, FAILED)])

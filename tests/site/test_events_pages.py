@@ -1,6 +1,8 @@
 """The pages of recollections and of loop events."""
 
+import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -9,10 +11,13 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory.models import Config, Edge, Soas
+from memory.models import Config, Edge, Episode, Memory, Soas
+from proxy.formats import FORMATS
+from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
+from proxy.prompts.records import name_request
 from tests.arrange import teach
-from tests.memory.memories.said import remembered
+from tests.memory.memories.said import digest_of, remembered, said
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +86,7 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     memory, other = remembered("Answer in two sentences."), remembered("The printer is broken.")
     notes = [
         {"kind": "memory", "id": other.pk, "why": "no room"},
-        {"kind": "memory", "id": memory.pk, "why": "given"},
+        {"kind": "memory", "id": memory.pk, "why": "given", "likeness": 0.61, "floor": 0.48},
         {"kind": "episode", "id": 999, "why": "given"},
     ]
     block = "<recollection>\nkvasir runs on tyr.\nmemory 2026-03-04: Answer in two sentences.\n</recollection>"
@@ -96,16 +101,90 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     assert "deleted or set aside since" in page
     assert page.index(">Answer in two sentences.<") < page.index(">The printer is broken.<")
     assert memory.agent in page
+    assert "likeness 0.61, floor 0.48" in page
 
 
-def test_requests_are_listed_by_agent_and_by_model(client: Client) -> None:
-    serve(1), serve(2, agent="winky", model="qwen3")
+def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client: Client) -> None:
+    teach("kvasir ispart tyr runs-on")
+    memory, message = remembered("Answer in two sentences."), said("The printer is broken.")
+    notes = [{"kind": kind, "id": row.pk, "why": "given"} for kind, row in (("memory", memory), ("episode", message))]
+    event = serve(7, notes=notes, reasons={"kvasir": "recalled"}, block="kvasir runs on tyr.")
+    here = f"/admin/proxy/recollectionevent/{event.pk}/change/"
+    acts = [act for act in re.findall(r'hx-get="([^"]+next=[^"]+)"', page_of(client, event)) if "/never/" not in act]
+    rows = (
+        Edge.objects.filter(concept__token="kvasir", parent__token="tyr"),
+        Memory.objects.filter(pk=memory.pk, status="active"),
+        Episode.objects.filter(pk=message.pk),
+    )
 
-    def listed(query: str) -> list[bool]:
-        page = client.get(f"{RECOLLECTIONS}?{query}").content.decode()
-        return [f"{number:016x}" in page for number in (1, 2)]
+    for at, act in enumerate(acts):
+        answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
+        assert answer.redirect_chain == [(here, 302)]
+        assert [each.exists() for each in rows] == [each != at for each in range(3)]
+        form = re.search(r'action="([^"]+(?:undo|put-back|restore)/?)".*?</form>', answer.content.decode(), re.DOTALL)
+        assert form is not None
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+        assert client.post(form[1], fields).url == here
+    assert [each.exists() for each in rows] == [True] * 3
 
-    assert [listed("agent=winky"), listed("model=llama3"), listed("")] == [[False, True], [True, False], [True, True]]
+
+def test_a_line_is_kept_out_of_such_prompts_and_muted_with_its_concept_until_that_is_undone(client: Client) -> None:
+    teach("kvasir ispart tyr runs-on")
+    line, now = said("The printer is broken."), timezone.now()
+    prompt = said("What about kvasir?", talk="talk", said_at=now)
+    event = serve(7, notes=[{"kind": "episode", "id": line.pk, "why": "given"}], reasons={"kvasir": "recalled"},
+                  block="kvasir runs on tyr.", conversation=digest_of("talk", 16).hex(), at=now)  # fmt: skip
+    acts = [act for act in re.findall(r'hx-get="([^"]+)"', page_of(client, event)) if "/never/" in act]
+    fields = {"_form_submitted": "true", "prompt": str(prompt.pk)}
+
+    def state() -> tuple[bool, list[int]]:
+        return Soas.objects.get(token="kvasir").is_muted, Episode.objects.get(pk=line.pk).unfit_for
+
+    for act in acts:
+        assert prompt.text in client.get(unescape(act)).content.decode() or "/edge/" in act
+        assert client.post(unescape(act), fields).url == f"/admin/proxy/recollectionevent/{event.pk}/change/"
+    assert state() == (True, [prompt.pk])
+    page = page_of(client, event)
+    for path in (rf"/admin/memory/episode/{line.pk}/allow/", "/admin/memory/soas/marks/"):
+        form = re.search(rf'action="({path})".*?</form>', page, re.DOTALL)
+        assert form is not None
+        client.post(path, dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0])))
+    assert state() == (False, [])
+
+
+# --- a conversation ---
+
+
+def test_a_conversation_is_a_page_with_what_was_said_given_and_learned_in_each_request(client: Client) -> None:
+    memory, now = remembered("Answer in two sentences."), timezone.now()
+    opening = digest_of("talk", 16).hex()
+    serve(1, conversation=opening, at=now - timedelta(minutes=2))
+    serve(2, conversation=opening, at=now, notes=[{"kind": "memory", "id": memory.pk, "why": "given"}])
+    serve(3)
+    for minutes, text in ((5, "Good morning."), (2, "Where is the printer?"), (0, "It is broken.")):
+        said(text, talk="talk", said_at=now - timedelta(minutes=minutes))
+    meet_loop(2)
+
+    page = client.get(f"/admin/proxy/recollectionevent/conversation/{opening}/").content.decode()
+
+    shown = [">Good morning.<", f">{1:016x}<", ">Where is the printer?<", f">{2:016x}<", "loop: the same output",
+             ">It is broken.<", ">Answer in two sentences.</a>"]  # fmt: skip
+    assert sorted(shown, key=page.index) == shown
+    assert f">{3:016x}<" not in page
+    assert client.get("/admin/proxy/recollectionevent/conversation/x/").status_code == 404
+
+
+def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_injected(client: Client) -> None:
+    serve(1), serve(2, agent="winky", model="qwen3", block="memory 2026-03-04: Ada likes <tea>.")
+    mine = name_request(
+        Prompt("llama3", (), takes_top=False, is_stream=False), FORMATS["/api/chat"], "dobby", "u-17", 0.0
+    )["request"]
+    serve(int(mine, 16))
+
+    assert listed(client, RECOLLECTIONS, agent="winky") == listed(client, RECOLLECTIONS, q="TEA ada") == {2}
+    assert listed(client, RECOLLECTIONS, model="llama3") == {1, int(mine, 16)}
+    assert listed(client, RECOLLECTIONS, person="u-17") == listed(client, RECOLLECTIONS, q=mine) == {int(mine, 16)}
+    assert listed(client, RECOLLECTIONS, person="u-23") == listed(client, RECOLLECTIONS, q="coffee") == set()
 
 
 def test_what_clients_said_is_no_markup(client: Client) -> None:

@@ -206,6 +206,7 @@ def arguments() -> dict[str, Any]:
         "memory_id": sample(Memory).pk,
         "slug": sample(Project).slug,
         "object_id": sample(Soas).pk,
+        "opening": "0a" * 16,
         "id": 1,
     }
 

@@ -105,7 +105,7 @@ class Command(BaseCommand):
         self.section("not learned", (f"{sentence}: {why}" for sentence, why in told.untold))
         self.section("concepts", (f"{word}: {why}" for word, why in told.concepts))
         self.section("remembered", (f"{text}: {became}." for text, became in told.remembered or ()))
-        self.section("found", (f"{note.line}: {note.why}" for note in told.run.notes))
+        self.section("found", (f"{note.line}: {', '.join(filter(None, note[2:]))}" for note in told.run.notes))
         self.section("block", list_block(told))
 
     def section(self, title: str, lines: Iterable[str]) -> None:

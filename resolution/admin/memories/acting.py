@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from memory.admin.base import Page, address, limit_selection
+from memory.admin.base import Page, address, limit_selection, next_page
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
@@ -79,13 +79,19 @@ def find_merges(memory: Memory) -> dict[Decision, list[Memory]]:
 
 
 def make_dialog(act: MemoryAct) -> Any:
-    """Return the action of a memory's page that asks for a reason and carries out the act."""
+    """Return the action of a memory's page that asks for a reason and carries out the act. Taking back has an undo."""
 
     @action(description=act.label, permissions=["change"], dialog=dialog(act.label, act.what))
     def carry_out(page: Page, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
         try:
             act.change(whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
-            messages.success(request, f"It was {act.done}.")
+            told: str = f"It was {act.done}."
+            if act is TAKE_BACK:
+                fields = {"_form_submitted": "true", "next": next_page(request)}
+                told = with_button(
+                    request, told, "Undo", reverse("admin:memory_memory_restore", args=[object_id]), **fields
+                )
+            messages.success(request, told)
         except DecisionError as mistake:
             messages.warning(request, f"Nothing was changed: {mistake}.")
         return leave_dialog(request, PAGE, object_id)

@@ -3,20 +3,26 @@
 from functools import partial
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import F, QuerySet
 from django.db.models.expressions import Combinable
-from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import action
 
-from memory.admin.base import Page, ReadOnly, column, link
+from memory.admin.base import LINK, Page, ReadOnly, column, link, next_page, requires
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
+from memory.types import whole_number
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.unfit import Unfits
+from resolution.admin.pages import ReasonForm, dialog, leave_dialog, with_button
+from resolution.memories.setting_aside import take_back
 from resolution.pages.words import format_date
 
 NEIGHBOURS = 3  # messages of the conversation shown before and after
@@ -40,7 +46,7 @@ class TextSearch:
 
 
 @admin.register(Episode)
-class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
+class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
     lexemes = INDEXED_LEXEMES
     list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
@@ -53,12 +59,13 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("text", "role", "when_said", ("agent", "person"), "project")}),
-        ("Around it", {"fields": ("conversation_around", "remembered")}),
+        ("Around it", {"fields": ("conversation_around", "remembered", "unfit")}),
         ("Queue", {"fields": ("read_at",)}),
     )
-    readonly_fields = ("when_said", "conversation_around", "remembered")
+    readonly_fields = ("when_said", "conversation_around", "remembered", "unfit")
     actions = ("forget_them",)
-    actions_detail = ("forget",)
+    actions_detail = ("take_back", "forget")
+    has_take_back_permission = requires("memory.change_memory")
 
     when_said = column("said_at", format_date, "said at")
     forget_them = make_forgetting("Delete permanently, with memories derived from nothing else …")
@@ -73,10 +80,28 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
         before = reversed(same.filter(pk__lt=row.pk).order_by("-pk")[:NEIGHBOURS])
         around = [*before, *same.filter(pk__gt=row.pk).order_by("pk")[:NEIGHBOURS]]
         lines = ((one.role, link(one, self.beginning(one))) for one in around)
-        return format_html_join("", "<div>{}: {}</div>", lines) or "nothing else of it is kept"
+        told = format_html_join("", "<div>{}: {}</div>", lines) or "Nothing else of it is kept."
+        whole = reverse("admin:proxy_conversation", args=[bytes(row.conversation).hex()])
+        return format_html('{}<div><a href="{}" class="{}">The whole conversation</a></div>', told, whole, LINK)
 
     @admin.display(description="remembered of it")
     def remembered(self, row: Episode) -> SafeString | str:
         lineage = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row=row.pk)
         memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")
         return format_html_join("", "<div>{}</div>", ((link(one),) for one in memories)) or "nothing"
+
+    @action(
+        description="Take back", permissions=["take_back"],
+        dialog=dialog("Take back", "It is set aside for 30 days with its answer and what was learned of it, then"
+                      " deleted. What others have said, too, stays."),
+    )  # fmt: skip
+    def take_back(self, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
+        row = Episode.objects.filter(pk=whole_number(object_id) or 0).first()
+        if row is None:
+            messages.warning(request, "Nothing was changed: the message is deleted, or set aside.")
+        else:
+            key = take_back(row, request.user.get_username(), form.cleaned_data["reason"])
+            undo = reverse("admin:memory_forgetrequest_undo", args=[key])
+            told = "It was taken back, and is set aside."
+            messages.success(request, with_button(request, told, "Undo", undo, next=next_page(request)))
+        return leave_dialog(request, "admin:memory_episode_changelist")

@@ -25,6 +25,7 @@ from memory.types import whole_number
 from resolution.admin.memories import acting, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.unfit import Unfits
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
 from resolution.conflicts.opening import list_open_of
 from resolution.memories import service
@@ -86,7 +87,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 
 @admin.register(Memory)
-class MemoryAdmin(Forgets, TextSearch, Page):
+class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
     list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
@@ -109,9 +110,10 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         "source",
         "when_said",
         "slot",
+        "unfit",
     )
     fixed_fields = ("agent", "person")
-    own_views = {"search/": searching.search_page, "merge/": acting.merge_page}
+    own_views = {**Unfits.own_views, "search/": searching.search_page, "merge/": acting.merge_page}
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # memories are taken back or forgotten instead
@@ -127,7 +129,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         return (
             (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
             ("Confidence", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
-            ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
+            ("Where it is from", {"fields": ("channel", "source", "when_said", "slot", "unfit")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
 

@@ -5,18 +5,27 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from memory.admin.base import Page, column, limit_selection, link, requires
 from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from memory.templatetags.times import ago
+from memory.types import whole_number
 from resolution.admin.memories.memories import StatusFilter
-from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
+from resolution.admin.pages import (
+    ReasonForm,
+    actor_of,
+    dialog,
+    leave_dialog,
+    link_to_conflict,
+    render_conflicts,
+)
 from resolution.errors import DecisionError, InvalidDecision
 from resolution.memories import project_state as service
 from resolution.memories.project_state import STATE, SettledState
@@ -68,6 +77,7 @@ class ProjectStateAdmin(Page):
     sortable_by = ()
     ordering = ("project__slug", "category", "key", "-id")
     actions = ("take_them_back",)
+    actions_detail = ("take_back",)
     readonly_fields = ("state", "set_by", "settled", "ended", "conflicts", "before")
     fixed_fields = ("project", "category", "key")
     has_take_back_permission = requires("memory.change_projectstate")
@@ -149,6 +159,16 @@ class ProjectStateAdmin(Page):
         return format_html_join("", "<div>{}: {} ({}, set by {})</div>", shown) or "none"
 
     # --- actions ---
+
+    @action(
+        description="Take back", permissions=["take_back"], dialog=dialog("Take back", "The project has no such value.")
+    )
+    def take_back(self, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
+        row = ProjectState.objects.select_related("project").filter(pk=whole_number(object_id) or 0, status="active")
+        for one in row:
+            service.withdraw(one.project, one.category, one.key, actor_of(request), form.cleaned_data["reason"])
+            self.message_user(request, f"Taken back: {one}.", messages.SUCCESS)
+        return leave_dialog(request, "admin:memory_projectstate_change", object_id)
 
     @admin.action(description="Take back: it is no longer current", permissions=["take_back"])
     def take_them_back(self, request: HttpRequest, queryset: QuerySet[ProjectState]) -> None:

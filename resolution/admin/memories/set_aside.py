@@ -4,13 +4,15 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, limit_selection, requires
+from memory.admin.base import Page, ReadOnly, limit_selection, next_page, requires
 from memory.english.phrases import format_count
 from memory.models import Episode, ForgetRequest, Memory
+from resolution.admin.pages import changes
 from resolution.memories.setting_aside import undo
 
 SHOWN = 50  # rows of each kind
@@ -29,6 +31,7 @@ class ForgetRequestAdmin(ReadOnly, Page):
     readonly_fields = ("about", "state", "facts", "messages", "memories")
     actions = ("undo_them",)
     has_undo_permission = requires("memory.change_memory")
+    own_views = {"<int:row_id>/undo/": "undo"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ForgetRequest]:
         rows = super().get_queryset(request)
@@ -58,6 +61,11 @@ class ForgetRequestAdmin(ReadOnly, Page):
     @admin.display(description="memories")
     def memories(self, row: ForgetRequest) -> SafeString | str:
         return _list_texts(Memory.all_rows.filter(set_aside_by=row))
+
+    @changes("memory.change_memory")
+    def undo(self, request: HttpRequest, row_id: int) -> HttpResponse:
+        self.undo_them(request, ForgetRequest.objects.filter(pk=row_id))
+        return redirect(next_page(request) or "admin:memory_forgetrequest_changelist")
 
     @admin.action(description="Undo: recall it again", permissions=["undo"])
     def undo_them(self, request: HttpRequest, queryset: QuerySet[ForgetRequest]) -> None:

@@ -94,7 +94,19 @@ def test_beside_a_good_text_those_are_given_that_are_nearly_as_alike() -> None:
     )
 
     assert ids(choose_lines(index)) == [1, 2, 3]
+    assert [line.floor for line in choose_lines(index)] == pytest.approx([LEAST, LEAST * WEAK, LEAST * WEAK])
     assert ids(choose_lines(index, ask(need=9.0))) == [1, 2]
+
+
+def test_what_is_in_no_such_prompts_is_left_out_where_a_query_is_more_like_such_a_prompt_than_like_it() -> None:
+    line, other, profile = (memory(key, 0.7, unfit_for=wanted) for key, wanted in ((2, (1,)), (3, ()), (4, (1,))))
+    profile = profile._replace(found=profile.found._replace(category="identity"))
+    alike, unlike = (index_of(row(1, cosine, text="Which is it?"), line, other, profile) for cosine in (0.8, 0.2))
+
+    left, given = choose_for_prompt(alike, ask()), choose_for_prompt(unlike, ask())
+
+    assert (ids(left.lines), ids(left.profile), {found.id for found in left.unfit}) == ([3], [], {2, 4})
+    assert (sorted(ids(given.lines)), ids(given.profile), given.unfit) == ([2, 3, 4], [4], [])
 
 
 def test_a_query_that_needs_something_gets_what_is_less_alike_and_one_that_does_not_gets_nothing() -> None:
