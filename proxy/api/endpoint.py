@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -20,7 +20,6 @@ from proxy import runtime
 from proxy.access.scopes import Permission
 from proxy.errors import BadValue
 
-Item = TypeVar("Item")
 Handler = Callable[..., Any]
 Answers = Mapping[int, Any]
 
@@ -50,6 +49,13 @@ class Output(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
+    def lines(self) -> Iterator[str]:
+        """Yield the answer as a tool tells it to a model: short lines of text."""
+        raise NotImplementedError(type(self).__name__)
+
+
+Item = TypeVar("Item", bound=Output)
+
 
 class OpenOutput(Output):
     """The JSON of an answer with more keys than the declared ones, which depend on what it is about."""
@@ -65,6 +71,12 @@ class PageQuery(Input):
 class Page(Output, Generic[Item]):
     items: list[Item]
     count: int = Field(description="On all pages.")
+
+    def lines(self) -> Iterator[str]:
+        for item in self.items:
+            yield from item.lines()
+        if len(self.items) != self.count or not self.count:
+            yield f"{len(self.items)} of {self.count} shown." if self.count else "Nothing was found."
 
 
 class Error(OpenOutput):

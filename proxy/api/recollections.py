@@ -1,6 +1,6 @@
 """The endpoints that tell what a prompt would be given, and what one was given, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -39,6 +39,12 @@ class Reasons(OpenOutput):
     search: str = Field(description="What came of the search.")
     search_ms: float | None
     restrictions: Mapping[Any, str] = Field(description="What is switched off for the caller's prompts, and why.")
+    block: str
+
+    def lines(self) -> Iterator[str]:
+        yield self.block.strip("\n") or "Nothing is added."
+        for what, why in self.restrictions.items():
+            yield f"{what}: {why}"
 
 
 class RecollectionOut(Reasons):
@@ -53,6 +59,14 @@ class RequestOut(Reasons):
     at: str
     refused: list[str] = Field([], description="What a quota kept out.")
     set_aside: list[dict[str, Any]] = []
+
+    def lines(self) -> Iterator[str]:
+        yield f"Request {self.request} of {self.agent}, {self.at}"
+        yield from super().lines()
+        yield from (f"{one['concept']}: {one['why']}" for one in self.concepts)
+        yield from (f"{one['kind']} {one['id']}: {one['why']}" for one in self.notes)
+        yield from (f"Not stored, over a quota: {one}" for one in self.refused)
+        yield from (f"Set aside: {one['about']}" for one in self.set_aside)
 
 
 @endpoint.post(
