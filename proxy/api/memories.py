@@ -223,12 +223,8 @@ class FoundItem(Output):
 
     def lines(self) -> Iterator[str]:
         marks = "".join(f" ({mark})" for mark in ("disputed", "weak") if getattr(self, mark))
-        said = (
-            f"{(self.timestamp or 'earlier')[:10]} {self.said_by}"
-            if self.kind == "episode"
-            else f"{self.kind} {self.id}"
-        )
-        yield f"{said}: {self.text}{marks}"
+        said = f"{(self.timestamp or 'earlier')[:10]} {self.said_by}"
+        yield f"{said if self.kind == 'episode' else f'{self.kind} {self.id}'}: {self.text}{marks}"
 
 
 @endpoint.post(

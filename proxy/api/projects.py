@@ -111,9 +111,8 @@ class StateOut(Disputable):
     archived_by: OrNone
 
     def lines(self) -> Iterator[str]:
-        marks = [self.status] if self.status != "active" else []
-        marks += [f"disputed: conflict {one.id}" for one in self.conflicts]
-        yield f"{self.category}.{self.key} = {self.value}{f' ({", ".join(marks)})' if marks else ''}"
+        marks = "".join(f" (disputed: conflict {one.id})" for one in self.conflicts)
+        yield f"{self.category}.{self.key} = {self.value}{'' if self.status == 'active' else ' (superseded)'}{marks}"
 
 
 class SettledOut(StateOut):

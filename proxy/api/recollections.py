@@ -39,16 +39,15 @@ class Reasons(OpenOutput):
     search: str = Field(description="What came of the search.")
     search_ms: float | None
     restrictions: Mapping[Any, str] = Field(description="What is switched off for the caller's prompts, and why.")
-    block: str
+    block: str = Field(description="Byte for byte what the prompt gets.")
 
     def lines(self) -> Iterator[str]:
-        yield self.block.strip("\n") or "Nothing is added."
+        yield self.block or "Nothing is added."
         for what, why in self.restrictions.items():
             yield f"{what}: {why}"
 
 
 class RecollectionOut(Reasons):
-    block: str = Field(description="Byte for byte what the prompt would get.")
     style: str
     cues: list[dict[str, Any]] = Field(description="What the text states.")
 

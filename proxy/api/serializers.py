@@ -243,7 +243,8 @@ class MemberOut(OpenOutput):
     def lines(self) -> Iterator[str]:
         sides = ", ".join(dict.fromkeys(voice.agent for voice in self.support)) or self.agent
         said = f': "{self.evidence}"' if self.evidence else ""
-        yield f"  {self.kind}:{self.id} {self.text} (stated by {sides}{said})"
+        gone = "" if getattr(self, "holds", True) else ", no longer current"
+        yield f"  {self.kind}:{self.id} {self.text} (stated by {sides}{said}{gone})"
 
 
 class ConflictOut(Output):
