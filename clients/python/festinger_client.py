@@ -56,6 +56,21 @@ CandidateOut = TypedDict(
 Kind = Literal["edge_slot", "memory_slot", "cross_layer", "narrative"]
 
 
+class AgentOut(TypedDict):
+    allowed_projects: list[str]
+    allows_all_projects: bool
+    ask: bool
+    can_teach: str
+    created_at: str
+    episodes: str
+    id: int
+    learn: bool
+    name: str
+    project: str | None
+    recall: bool
+    scope: str
+
+
 class AliasOut(TypedDict):
     agent: str
     alias: str
@@ -379,6 +394,7 @@ class Reloaded(TypedDict):
 class RequestOut(TypedDict):
     agent: str
     at: str
+    block: str
     concepts: list[dict[str, str]]
     notes: list[dict[str, Any]]
     refused: NotRequired[list[str]]
@@ -554,13 +570,17 @@ class Festinger:
     def close(self) -> None:
         self._http.close()
 
+    def list_agents(self, *, limit: int | None = None, offset: int | None = None) -> Page[AgentOut]:
+        """List the registered agents, by name."""
+        return self._call("GET", "/agents", query=_given(limit=limit, offset=offset))
+
     def list_aliases(
         self, *, limit: int | None = None, offset: int | None = None, concept: str | None = None
     ) -> Page[AliasOut]:
         """List the aliases of concepts."""
         return self._call("GET", "/aliases", query=_given(limit=limit, offset=offset, concept=concept))
 
-    def post_alias(self, *, alias: str, concept: str) -> NamedAlias:
+    def post_alias(self, *, alias: str, concept: str, idempotency_key: str = "") -> NamedAlias:
         """Give a concept an alias."""
         return self._call(
             "POST",
@@ -569,6 +589,7 @@ class Festinger:
                 "alias": alias,
                 "concept": concept,
             },
+            key=idempotency_key,
         )
 
     def delete_alias(self, alias: str) -> AliasOut:
@@ -586,20 +607,29 @@ class Festinger:
         """List candidates: facts that wait for a supporter or an operator."""
         return self._call("GET", "/candidates", query=_given(limit=limit, offset=offset, state=state, concept=concept))
 
-    def dismiss_candidate(self, candidate_id: int) -> DecidedCandidate:
+    def dismiss_candidate(self, candidate_id: int, *, idempotency_key: str = "") -> DecidedCandidate:
         """Dismiss a candidate, for now and when it is said again."""
-        return self._call("POST", f"/candidates/{_quote(candidate_id)}/dismiss", body={})
+        return self._call("POST", f"/candidates/{_quote(candidate_id)}/dismiss", body={}, key=idempotency_key)
 
-    def promote_candidate(self, candidate_id: int) -> DecidedCandidate:
+    def promote_candidate(self, candidate_id: int, *, idempotency_key: str = "") -> DecidedCandidate:
         """Promote a candidate to a fact."""
-        return self._call("POST", f"/candidates/{_quote(candidate_id)}/promote", body={})
+        return self._call("POST", f"/candidates/{_quote(candidate_id)}/promote", body={}, key=idempotency_key)
 
     def merge_concepts(
-        self, *, concept: str, into: str, preview: bool | None = None, reason: str | None = None
+        self,
+        *,
+        concept: str,
+        into: str,
+        preview: bool | None = None,
+        reason: str | None = None,
+        idempotency_key: str = "",
     ) -> MergeOut:
         """Merge a concept or a dimension into another, or rename it."""
         return self._call(
-            "POST", "/concepts/merge", body={"concept": concept, "into": into, **_given(preview=preview, reason=reason)}
+            "POST",
+            "/concepts/merge",
+            body={"concept": concept, "into": into, **_given(preview=preview, reason=reason)},
+            key=idempotency_key,
         )
 
     def list_conflicts(
@@ -639,20 +669,32 @@ class Festinger:
         """Read a conflict."""
         return self._call("GET", f"/conflicts/{_quote(conflict_id)}")
 
-    def answer_conflict(self, conflict_id: int, *, answer: Literal["yes", "no"], reason: str | None = None) -> Decided:
+    def answer_conflict(
+        self, conflict_id: int, *, answer: Literal["yes", "no"], reason: str | None = None, idempotency_key: str = ""
+    ) -> Decided:
         """Answer the question of a conflict."""
         return self._call(
-            "POST", f"/conflicts/{_quote(conflict_id)}/answer", body={"answer": answer, **_given(reason=reason)}
+            "POST",
+            f"/conflicts/{_quote(conflict_id)}/answer",
+            body={"answer": answer, **_given(reason=reason)},
+            key=idempotency_key,
         )
 
-    def approve_conflict(self, conflict_id: int, *, member_id: int | None = None) -> Decided:
+    def approve_conflict(self, conflict_id: int, *, member_id: int | None = None, idempotency_key: str = "") -> Decided:
         """Carry out what the resolver proposed."""
-        return self._call("POST", f"/conflicts/{_quote(conflict_id)}/approve", body=_given(member_id=member_id))
+        return self._call(
+            "POST", f"/conflicts/{_quote(conflict_id)}/approve", body=_given(member_id=member_id), key=idempotency_key
+        )
 
-    def dismiss_conflict(self, conflict_id: int, *, member_id: int | None = None, reason: str | None = None) -> Decided:
+    def dismiss_conflict(
+        self, conflict_id: int, *, member_id: int | None = None, reason: str | None = None, idempotency_key: str = ""
+    ) -> Decided:
         """Dismiss a conflict, or one claim of it."""
         return self._call(
-            "POST", f"/conflicts/{_quote(conflict_id)}/dismiss", body=_given(member_id=member_id, reason=reason)
+            "POST",
+            f"/conflicts/{_quote(conflict_id)}/dismiss",
+            body=_given(member_id=member_id, reason=reason),
+            key=idempotency_key,
         )
 
     def resolve_conflict(
@@ -669,6 +711,7 @@ class Festinger:
         reason: str | None = None,
         resolution_notes: str | None = None,
         winner_member_id: int | str | None = None,
+        idempotency_key: str = "",
     ) -> Decided:
         """Decide a conflict, or one claim of it."""
         return self._call(
@@ -686,19 +729,46 @@ class Festinger:
                 resolution_notes=resolution_notes,
                 winner_member_id=winner_member_id,
             ),
+            key=idempotency_key,
         )
 
-    def undo_decision(self, decision_id: int, *, reason: str | None = None) -> Decided:
+    def undo_decision(self, decision_id: int, *, reason: str | None = None, idempotency_key: str = "") -> Decided:
         """Undo a decision."""
-        return self._call("POST", f"/decisions/{_quote(decision_id)}/undo", body=_given(reason=reason))
+        return self._call(
+            "POST", f"/decisions/{_quote(decision_id)}/undo", body=_given(reason=reason), key=idempotency_key
+        )
+
+    def list_all_facts(
+        self,
+        *,
+        limit: int | None = None,
+        offset: int | None = None,
+        concept: str | None = None,
+        dimension: str | None = None,
+        agent: str | None = None,
+        project: str | None = None,
+        q: str | None = None,
+    ) -> Page[DisputedEdgeOut]:
+        """List facts, the newest first."""
+        return self._call(
+            "GET",
+            "/facts",
+            query=_given(
+                limit=limit, offset=offset, concept=concept, dimension=dimension, agent=agent, project=project, q=q
+            ),
+        )
 
     def list_facts(self, concept: str, *, limit: int | None = None, offset: int | None = None) -> Page[DisputedEdgeOut]:
         """List the facts of a concept, each with its open conflicts."""
         return self._call("GET", f"/facts/{_quote(concept)}", query=_given(limit=limit, offset=offset))
 
-    def post_forget(self, *, fact: str, project: str | None = None, user: str | None = None) -> Forgotten:
+    def post_forget(
+        self, *, fact: str, project: str | None = None, user: str | None = None, idempotency_key: str = ""
+    ) -> Forgotten:
         """Forget what this speaker said."""
-        return self._call("POST", "/forget", body={"fact": fact, **_given(project=project, user=user)})
+        return self._call(
+            "POST", "/forget", body={"fact": fact, **_given(project=project, user=user)}, key=idempotency_key
+        )
 
     def get_gutask(self) -> str:
         """Download the client script."""
@@ -708,7 +778,7 @@ class Festinger:
         """Report readiness and, with a token or from this machine, the state of each part."""
         return self._call("GET", "/health")
 
-    def iknowthat(self, *, fact: str) -> FactOutcome:
+    def iknowthat(self, *, fact: str, idempotency_key: str = "") -> FactOutcome:
         """Teach a fact."""
         return self._call(
             "POST",
@@ -716,6 +786,7 @@ class Festinger:
             body={
                 "fact": fact,
             },
+            key=idempotency_key,
         )
 
     def list_memories(
@@ -754,10 +825,14 @@ class Festinger:
         category: Literal["identity", "preference", "project", "episodic", "other"] | None = None,
         project: str | None = None,
         user: str | None = None,
+        idempotency_key: str = "",
     ) -> WrittenMemory | ForgottenMemory:
         """Create a memory."""
         return self._call(
-            "POST", "/memory", body={"text": text, **_given(category=category, project=project, user=user)}
+            "POST",
+            "/memory",
+            body={"text": text, **_given(category=category, project=project, user=user)},
+            key=idempotency_key,
         )
 
     def get_memory(self, memory_id: int, *, user: str | None = None, project: str | None = None) -> MemoryDetails:
@@ -765,26 +840,40 @@ class Festinger:
         return self._call("GET", f"/memory/{_quote(memory_id)}", query=_given(user=user, project=project))
 
     def graduate_memory(
-        self, memory_id: int, *, concept: str, dimension: str, is_isa: bool | None = None, parent: str | None = None
+        self,
+        memory_id: int,
+        *,
+        concept: str,
+        dimension: str,
+        is_isa: bool | None = None,
+        parent: str | None = None,
+        idempotency_key: str = "",
     ) -> GraduatedMemory:
         """Make a fact of a memory."""
         return self._call(
             "POST",
             f"/memory/{_quote(memory_id)}/graduate",
             body={"concept": concept, "dimension": dimension, **_given(is_isa=is_isa, parent=parent)},
+            key=idempotency_key,
         )
 
-    def invalidate_memory(self, memory_id: int, *, reason: str | None = None) -> WrittenMemory:
+    def invalidate_memory(
+        self, memory_id: int, *, reason: str | None = None, idempotency_key: str = ""
+    ) -> WrittenMemory:
         """Retire a memory."""
-        return self._call("POST", f"/memory/{_quote(memory_id)}/invalidate", body=_given(reason=reason))
+        return self._call(
+            "POST", f"/memory/{_quote(memory_id)}/invalidate", body=_given(reason=reason), key=idempotency_key
+        )
 
-    def promote_memory(self, memory_id: int) -> WrittenMemory:
+    def promote_memory(self, memory_id: int, *, idempotency_key: str = "") -> WrittenMemory:
         """Promote a candidate to an active memory."""
-        return self._call("POST", f"/memory/{_quote(memory_id)}/promote", body={})
+        return self._call("POST", f"/memory/{_quote(memory_id)}/promote", body={}, key=idempotency_key)
 
-    def restore_memory(self, memory_id: int, *, reason: str | None = None) -> WrittenMemory:
+    def restore_memory(self, memory_id: int, *, reason: str | None = None, idempotency_key: str = "") -> WrittenMemory:
         """Restore a memory that was retired or replaced."""
-        return self._call("POST", f"/memory/{_quote(memory_id)}/restore", body=_given(reason=reason))
+        return self._call(
+            "POST", f"/memory/{_quote(memory_id)}/restore", body=_given(reason=reason), key=idempotency_key
+        )
 
     def get_metrics(self) -> str:
         """Return metrics for Prometheus."""
@@ -808,13 +897,21 @@ class Festinger:
         )
 
     def post_state(
-        self, *, category: str, key: str, value: str | None, project: str | None = None, reason: str | None = None
+        self,
+        *,
+        category: str,
+        key: str,
+        value: str | None,
+        project: str | None = None,
+        reason: str | None = None,
+        idempotency_key: str = "",
     ) -> SettledOut:
         """Set a value of a project, or retire one."""
         return self._call(
             "POST",
             "/project/state",
             body={"category": category, "key": key, "value": value, **_given(project=project, reason=reason)},
+            key=idempotency_key,
         )
 
     def list_projects(self, *, limit: int | None = None, offset: int | None = None) -> Page[ProjectOut]:
@@ -822,11 +919,20 @@ class Festinger:
         return self._call("GET", "/projects", query=_given(limit=limit, offset=offset))
 
     def post_project(
-        self, *, slug: str, description: str | None = None, is_open: bool | None = None, name: str | None = None
+        self,
+        *,
+        slug: str,
+        description: str | None = None,
+        is_open: bool | None = None,
+        name: str | None = None,
+        idempotency_key: str = "",
     ) -> CreatedProject:
         """Create a project."""
         return self._call(
-            "POST", "/projects", body={"slug": slug, **_given(description=description, is_open=is_open, name=name)}
+            "POST",
+            "/projects",
+            body={"slug": slug, **_given(description=description, is_open=is_open, name=name)},
+            key=idempotency_key,
         )
 
     def recollect(
@@ -856,9 +962,11 @@ class Festinger:
         """Read a run's progress and result."""
         return self._call("GET", f"/resolve/runs/{_quote(run_id)}")
 
-    def undo_run(self, run_id: int, *, reason: str | None = None) -> UndoneRun:
+    def undo_run(self, run_id: int, *, reason: str | None = None, idempotency_key: str = "") -> UndoneRun:
         """Undo a run."""
-        return self._call("POST", f"/resolve/runs/{_quote(run_id)}/undo", body=_given(reason=reason))
+        return self._call(
+            "POST", f"/resolve/runs/{_quote(run_id)}/undo", body=_given(reason=reason), key=idempotency_key
+        )
 
     def search_memory(
         self,

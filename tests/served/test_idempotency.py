@@ -2,6 +2,7 @@
 
 import json
 import socket
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
@@ -98,7 +99,7 @@ def test_a_client_that_left_gets_the_answer_when_it_comes_again(server: Served) 
 def test_an_answer_is_kept_for_a_day_and_a_call_without_one_for_a_minute(
     server: Served, database: str, change: str, status: int
 ) -> None:
-    body = {"text": f"I prefer the quoll of {len(change)} spots."}
+    body = {"text": f"The quoll number {zlib.crc32(change.encode())} naps at noon."}
     assert send(server, "/memory", body, change).status_code == 201
     with psycopg.connect(database) as connection:
         connection.execute(f"UPDATE idempotent_call SET {change} WHERE at = (SELECT max(at) FROM idempotent_call)")
