@@ -35,13 +35,13 @@ def read(answer: httpx.Response) -> tuple[int, Any]:
 def test_a_repeat_gets_the_first_answer_and_another_request_is_refused(
     server: Served, path: str, body: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    first = send(server, path, body, "k1")
+    first = send(server, path, body, path)
 
     assert first.status_code == 201
-    assert read(send(server, path, body, "k1")) == read(first)
-    assert send(server, path, other, "k1").status_code == 422
-    assert send(server, path, body, "k2").status_code == 200  # it is known
-    assert send(server, path, other, "k1", agent="other quoll").status_code == 201  # a key of its own
+    assert read(send(server, path, body, path)) == read(first)
+    assert send(server, path, other, path).status_code == 422
+    assert send(server, path, body, f"{path} anew").status_code == 200  # it is known
+    assert send(server, path, other, path, agent="other quoll").status_code == 201  # a key of its own
 
 
 def test_a_decision_is_made_once(server: Served, strict: Served, tokens: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ def test_facts_are_listed_newest_first_and_filtered(server: Served, strict: Serv
     fact, agent = "wallaroo.mast runs on tyr-wallaroo", {"Authorization": f"Bearer {tokens['agent']}"}
     strict.client.post("/iknowthat", json={"fact": fact}, headers=agent)
     server.teach("euro -isa wallaroo-kin")
+    server.teach("kowari -isa marsupial")
     everything = ["euro wallaroo-kin", "wallaroo.mast tyr-wallaroo", "wallaroo.mast antenna"]
 
     assert list_facts(server, q="wallaroo") == (everything, 3)
@@ -27,7 +28,7 @@ def test_facts_are_listed_newest_first_and_filtered(server: Served, strict: Serv
     assert list_facts(server, concept="wallaroo.mast") == (everything[1:], 2)
     assert list_facts(server, concept="wallaroo.mast", dimension="runs-on") == (everything[1:2], 1)
     assert list_facts(server, agent="agent of served", q="wallaroo") == (everything[1:2], 1)
-    assert list_facts(server, project="wallaroo") == (everything[1:], 2)
+    assert list_facts(server, project="wallaroo") == (everything, 3)
     assert server.client.get("/facts", params={"project": "no-wallaroo"}).status_code in (403, 404)
 
 
