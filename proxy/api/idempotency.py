@@ -64,10 +64,10 @@ def _claim(call: bytes, digest: bytes) -> bytes | None:
         if cursor.fetchone() is not None:
             return None
     row = IdempotentCall.objects.filter(pk=call).first()
-    if row is None or (row.answer is None and bytes(row.request) == digest):
-        raise Clash("the first request with this Idempotency-Key is still being answered; try again")
-    if bytes(row.request) != digest:
+    if row is not None and bytes(row.request) != digest:
         raise BadValue("this Idempotency-Key came with another request before")
+    if row is None or row.answer is None:
+        raise Clash("the first request with this Idempotency-Key is still being answered; try again")
     return bytes(row.answer)
 
 
