@@ -2,20 +2,18 @@
 tools are the endpoints that declare one, with the same rights."""
 
 import asyncio
-import json
 import logging
 from typing import Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connections
 from pydantic import ValidationError
 
 from memory.cache.collector import pause_collector
 from proxy.access.caller import Caller
 from proxy.access.scopes import require
-from proxy.api.endpoint import ENDPOINTS, PARAMETER, Endpoint, Output, dump, format_mistakes
+from proxy.api.endpoint import ENDPOINTS, PARAMETER, Endpoint, Output, format_mistakes
 from proxy.errors import FAILURES, describe_error
 from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 
@@ -107,11 +105,9 @@ def make_manager() -> Any:
         if endpoint is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
         caller: Caller = context.request.scope["caller"]
-        told, is_error = await call(caller, endpoint, params.arguments or {})
+        text, is_error = await call(caller, endpoint, params.arguments or {})
         logger.info("tool.called", extra={"tool": params.name, "agent": caller.name, "is_error": is_error})
-        text = json.dumps(told, ensure_ascii=False, cls=DjangoJSONEncoder)
-        content = types.TextContent(type="text", text=text)
-        return types.CallToolResult(content=[content], structured_content=json.loads(text), is_error=is_error)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
 
     server: ToolServer[Any] = ToolServer(
         "festinger",
@@ -125,8 +121,8 @@ def make_manager() -> Any:
     )
 
 
-async def call(caller: Caller, endpoint: Endpoint, arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the tool's result, and True if that is an error."""
+async def call(caller: Caller, endpoint: Endpoint, arguments: dict[str, Any]) -> tuple[str, bool]:
+    """Return the tool's result in lines, and True if that is an error."""
     # A thread of its own, like each of Django's requests: a call that waits for the database does not block others.
     async with ThreadSensitiveContext():
         try:
@@ -136,10 +132,11 @@ async def call(caller: Caller, endpoint: Endpoint, arguments: dict[str, Any]) ->
             values = {name: getattr(given, name) for name in PARAMETER.findall(endpoint.path)}
             _, content = await endpoint.call(caller=caller, given=given, **values)
             assert isinstance(content, Output)  # no tool makes its own response
-            return dump(content), False
+            return "\n".join(content.lines()), False
         except ValidationError as error:
-            return {"error": format_mistakes(error.errors())}, True
+            return format_mistakes(error.errors()), True
         except FAILURES as error:
-            return describe_error(error)[1], True
+            told = describe_error(error)[1]
+            return f"{told['error']} {told.get('hint', '')}".rstrip(), True
         finally:
             await sync_to_async(connections.close_all)()

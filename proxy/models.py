@@ -1,4 +1,4 @@
-"""The records of what was done to prompts, for those who ask why; and the failed log-ins."""
+"""The records of what was done to prompts, for those who ask why; answers to repeat; and the failed log-ins."""
 
 from datetime import timedelta
 
@@ -14,6 +14,7 @@ from memory.timing import REQUESTS_KEPT_DAYS
 
 EVENTS_KEPT = timedelta(days=REQUESTS_KEPT_DAYS)
 LINK_BYTES = 16
+DIGEST_BYTES = 32
 HOUR_S = 3600
 
 
@@ -174,6 +175,31 @@ class Injection(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.place).hex()
+
+
+class IdempotentCall(models.Model):
+    """A write with an idempotency key, and its answer (proxy/api/idempotency.py)."""
+
+    call = models.BinaryField(primary_key=True, help_text="The digest of the caller and its key.")
+    request = models.BinaryField(help_text="The digest of all that decides the answer.")
+    answer = models.BinaryField(
+        null=True, help_text="Sealed with the request: without it nobody reads it. Empty until it is known."
+    )
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "idempotent_call"
+        default_permissions = ()
+        indexes = [models.Index(fields=["at"], name="idempotent_call_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(Exact(OctetLength("call"), DIGEST_BYTES), Exact(OctetLength("request"), DIGEST_BYTES)),
+                name="idempotent_call_has_digests",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return bytes(self.call).hex()
 
 
 class HourlyFigures(models.Model):

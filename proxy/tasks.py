@@ -12,27 +12,37 @@ from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import Config, GivenNote
 from memory.notifications.outbox import Health, announce_health, find_health_targets
-from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
+from proxy.models import (
+    EVENTS_KEPT,
+    HourlyFigures,
+    IdempotentCall,
+    Injection,
+    LoginFailures,
+    LoopEvent,
+    RecollectionEvent,
+)
 from proxy.telemetry import hourly_stats, prompt_texts
 
 logger = logging.getLogger(__name__)
 
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
+ANSWERS_KEPT = timedelta(days=1)  # older ones are not given again (proxy/api/idempotency.py)
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
 GIVEN_KEPT = timedelta(days=90)  # at night, a memory gains support only from conversations that were not given it
-KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote], timedelta]] = {
+KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | IdempotentCall | GivenNote], timedelta]] = {
     "given": (GivenNote, GIVEN_KEPT),
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
     "injections": (Injection, INJECTIONS_KEPT),
+    "idempotent_calls": (IdempotentCall, ANSWERS_KEPT),
 }
 
 
 @shared_task(name="proxy.tasks.prune_events")
 def prune_events() -> None:
     """Delete old rows, unless another run is at it: events that nobody asks about any more, injections that no process
-    loads, failed log-ins, and the oldest figures."""
+    loads, answers that are not given again, failed log-ins, and the oldest figures."""
     now = timezone.now()
     with try_job_lock("events") as is_alone:
         if is_alone:

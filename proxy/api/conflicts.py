@@ -1,5 +1,6 @@
 """The endpoints that list and decide conflicts, and undo decisions."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from django.db.models import Q, QuerySet
@@ -172,6 +173,11 @@ class Decided(Output):
     decision: DecisionOut
     decisions: list[DecisionOut]
     conflict: ConflictOut | None
+
+    def lines(self) -> Iterator[str]:
+        yield f"Decision {self.decision.id} ({self.decision.kind}) is made."
+        if self.conflict is not None:
+            yield from self.conflict.lines()
 
 
 @endpoint.post(

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -12,21 +12,29 @@ from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from ninja import Body, Field, Query, Router
+from ninja import Body, Field, Header, Query, Router
 from ninja.security.base import AuthBase
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 
 from proxy import runtime
 from proxy.access.scopes import Permission
+from proxy.api.idempotency import KEY_MAX, answer_once
 from proxy.errors import BadValue
 
-Item = TypeVar("Item")
 Handler = Callable[..., Any]
 Answers = Mapping[int, Any]
 
 LIMIT_MAX = 500
 OFFSET_MAX = 1_000_000_000  # Postgres counts no further than a bigint
 KEY_SHOWN_MAX = 80  # characters
+IdempotencyKey = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=KEY_MAX,
+        description="A repeat with the same key and body gets the first answer again, for a day.",
+    ),
+]
 PARAMETER: Final = re.compile(r"{(\w+)}")
 
 router = Router()
@@ -50,6 +58,13 @@ class Output(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
+    def lines(self) -> Iterator[str]:
+        """Yield the answer as a tool tells it to a model: short lines of text."""
+        raise NotImplementedError(type(self).__name__)
+
+
+Item = TypeVar("Item", bound=Output)
+
 
 class OpenOutput(Output):
     """The JSON of an answer with more keys than the declared ones, which depend on what it is about."""
@@ -65,6 +80,12 @@ class PageQuery(Input):
 class Page(Output, Generic[Item]):
     items: list[Item]
     count: int = Field(description="On all pages.")
+
+    def lines(self) -> Iterator[str]:
+        for item in self.items:
+            yield from item.lines()
+        if len(self.items) != self.count or not self.count:
+            yield f"{len(self.items)} of {self.count} shown." if self.count else "Nothing was found."
 
 
 class Error(OpenOutput):
@@ -125,6 +146,10 @@ class Endpoint:
         return inspect.get_annotations(self.handler).get("given")
 
     @property
+    def takes_key(self) -> bool:
+        return self.writes and self.method == "POST"
+
+    @property
     def arguments(self) -> type[Input]:
         """The input of the tool: that of the endpoint, with the parameters of its path."""
         assert self.input is not None
@@ -147,11 +172,16 @@ class Endpoint:
             raise TypeError(f"{self.method} {self.path} declares another answer than {content!r}")
         return status, content
 
-    async def answer(self, request: ASGIRequest, **values: Any) -> HttpResponse:
+    async def answer(self, request: ASGIRequest, idempotency_key: str = "", **values: Any) -> HttpResponse:
         is_query = self.input is not None and self.method == "GET"
         refuse_unknown(request.GET, self.input.model_fields if self.input is not None and is_query else ())
-        status, content = await self.call(caller=request.scope["caller"], **values)
-        return JsonResponse(dump(content), status=status) if isinstance(content, Output) else content
+        caller = request.scope["caller"]
+
+        async def respond() -> HttpResponse:
+            status, content = await self.call(caller=caller, **values)
+            return JsonResponse(dump(content), status=status) if isinstance(content, Output) else content
+
+        return await (answer_once(idempotency_key, caller, request, respond) if idempotency_key else respond())
 
 
 ENDPOINTS: Final[list[Endpoint]] = []
@@ -217,6 +247,9 @@ def _make_view(endpoint: Endpoint) -> Callable[..., Awaitable[HttpResponse]]:
             one = one.replace(annotation=Annotated[one.annotation, source], default=default)
         if one.name != "caller":
             parameters.append(one)
+    if endpoint.takes_key:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("idempotency_key", kind, annotation=IdempotencyKey, default=""))
     view.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return view
 
@@ -236,7 +269,8 @@ def _list_errors(endpoint: Endpoint) -> set[int]:
     statuses |= {401, 503} if endpoint.scope is not None else set()
     statuses |= {400, 413} if has_body else set()
     statuses |= {404} if names_row else set()
-    return statuses | ({409} if names_row and endpoint.method == "POST" else set())  # somebody else has decided
+    # Somebody else has decided; or the first call with its key is not over.
+    return statuses | ({409} if endpoint.takes_key or (names_row and endpoint.method == "POST") else set())
 
 
 def find_endpoint(method: str, path: str) -> Endpoint | None:

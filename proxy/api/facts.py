@@ -4,24 +4,27 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from ninja import Field
 
 from memory.access.agent_tokens import note_teacher
+from memory.attribution.client_names import voice_of
 from memory.channels import Channel
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import parse_concept, parse_fact
 from memory.graph.store import NOBODY, WORDS, Attribution
-from memory.models import Edge, Source
+from memory.models import Edge, Project, Soas, Source, Support, find_called_like
 from memory.secrets.redaction import mask_secrets
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.api import endpoint
 from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
 from proxy.api.serializers import DisputedEdgeOut, FactOutcome, with_conflicts
+from proxy.api.visibility import find_project
 from proxy.errors import Refused
 from resolution.intake.place import Outcome, assert_fact
+from resolution.pages.mirror import find_concepts_of
 
 Content = TypeVar("Content", bound=Output)
 # HTTP status by what became of a fact.
@@ -58,20 +61,52 @@ async def iknowthat(caller: Caller, given: FactIn) -> tuple[int, FactOutcome]:
     return respond(FactOutcome, STATUS[outcome.status], describe_outcome(outcome))
 
 
+class FactQuery(PageQuery):
+    concept: str = Field("", max_length=200, description="Or an alias of it.")
+    dimension: str = Field("", max_length=64)
+    agent: str = Field("", max_length=120, description="Only those that it has stated.")
+    project: str = Field("", max_length=64, description="Only those about what its mirror shows.")
+    q: str = Field("", max_length=64, description="How the concept or its parent begins, or a part of it.")
+
+
+@endpoint.get("/facts", errors=[404])
+def list_all_facts(caller: Caller, given: FactQuery) -> Page[DisputedEdgeOut]:
+    """List facts, the newest first.
+
+    Shared facts are for all agents. A `project` must be one that the caller may name."""
+    rows = find_facts(given.concept).order_by("-edge_id")
+    rows = rows.filter(dim__token=given.dimension.lower()) if given.dimension else rows
+    if given.agent:
+        stated = Support.objects.filter(kind=Support.Kind.EDGE, agent=voice_of(given.agent))
+        rows = rows.filter(pk__in=stated.values("object_id"))
+    if given.project:
+        rows = rows.filter(concept__in=find_concepts_of(Project.objects.get(pk=find_project(caller, given.project))))
+    if text := "_".join(given.q.lower().split()):
+        words = Soas.objects.filter(find_called_like(text)).values("pk")
+        rows = rows.filter(Q(concept__in=words) | Q(parent__in=words))
+    return make_page(Page[DisputedEdgeOut], rows, given, edges_out)
+
+
 @endpoint.get("/facts/{concept}")
 def list_facts(caller: Caller, concept: str, given: PageQuery) -> Page[DisputedEdgeOut]:
     """List the facts of a concept, each with its open conflicts.
 
     The facts that stand, by dimension, each with its open `conflicts`; for an alias, those of its concept."""
+    rows = find_facts(concept).order_by("dim__token", "parent__token")
+    return make_page(Page[DisputedEdgeOut], rows, given, edges_out)
+
+
+def find_facts(concept: str) -> QuerySet[Edge]:
+    """Return the facts of the concept or, for an alias, of its concept; of all if it is empty. Raises FactMistake."""
+    rows = Edge.objects.exclude(concept=F("parent")).select_related(*WORDS)
+    if not concept:
+        return rows
     token = parse_concept(concept)
-    token = find_concepts([token]).get(token, token)
-    rows = Edge.objects.filter(concept__token=token).exclude(concept=F("parent")).select_related(*WORDS)
-    return make_page(
-        Page[DisputedEdgeOut],
-        rows.order_by("dim__token", "parent__token"),
-        given,
-        lambda edges: with_conflicts("edge", DisputedEdgeOut, edges),
-    )
+    return rows.filter(concept__token=find_concepts([token]).get(token, token))
+
+
+def edges_out(edges: list[Edge]) -> list[DisputedEdgeOut]:
+    return with_conflicts("edge", DisputedEdgeOut, edges)
 
 
 def attribute(caller: Caller, words: str, holder: tuple[str, str] = NOBODY) -> Attribution:

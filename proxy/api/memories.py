@@ -2,18 +2,17 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from ninja import Field
-from pydantic import BeforeValidator
 
 from memory.attribution.forget_requests import Effect, Topic, TopicKind, find_requests, read_topic
 from memory.channels import Channel
@@ -36,7 +35,7 @@ from proxy.api.changes import ReasonIn, act_as
 from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
 from proxy.api.facts import STATUS as FACT_STATUS
 from proxy.api.facts import attribute, channel_of, describe_outcome, respond
-from proxy.api.serializers import Dated, Disputable, Fact, FactOutcome, OrNone, OutcomeOut, with_conflicts
+from proxy.api.serializers import Dated, Disputable, Fact, FactOutcome, OrNone, OutcomeOut, SlugOrNone, with_conflicts
 from proxy.errors import BadValue, NotFound, Refused
 from resolution.intake import forgetting
 from resolution.intake.candidates import find_standing
@@ -126,7 +125,7 @@ class MemoryQuery(PageQuery, OnBehalfOf):
 class MemoryOut(Disputable):
     text: str
     category: str
-    project: Annotated[str | None, BeforeValidator(lambda project: project and project.slug)]
+    project: SlugOrNone
     status: str
     confidence: float
     slot: OrNone = Field(description="What there can be one of.")
@@ -170,6 +169,13 @@ class WrittenMemory(MemoryOut):
     superseded: list[int] = Field([], validation_alias="replaced", description="Memories whose place it has taken.")
     disputed_by: list[int] = []
 
+    def lines(self) -> Iterator[str]:
+        yield f"Memory {self.id} ({self.result}): {self.text}"
+        if self.superseded:
+            yield f"It supersedes memory {', '.join(map(str, self.superseded))}."
+        if self.conflict_id is not None:
+            yield f"Conflict {self.conflict_id} is open: people decide."
+
 
 class ForgottenItem(OutcomeOut):
     """A fact, a memory or an episode, with what became of it."""
@@ -178,10 +184,19 @@ class ForgottenItem(OutcomeOut):
     memory: dict[str, Any] = {}
     episode: dict[str, Any] = {}
 
+    def lines(self) -> Iterator[str]:
+        conflict = f" Conflict {self.conflict_id} is open: people decide." if self.conflict_id is not None else ""
+        what = (self.memory or self.episode).get("text") or self.existing or self.fact
+        yield f"{'Forgotten' if self.status == 'retired' else 'Kept'}: {what}{conflict}"
+
 
 class Forgotten(Output):
     status: str = Field(description="`retired`, or `conflict` where some of it stays until people decide.")
     items: list[ForgottenItem]
+
+    def lines(self) -> Iterator[str]:
+        for item in self.items:
+            yield from item.lines()
 
 
 class ForgottenMemory(Forgotten):
@@ -205,6 +220,11 @@ class FoundItem(Output):
     said_by: str
     disputed: bool = False
     weak: bool = Field(False, description="It may well have nothing to do with the query.")
+
+    def lines(self) -> Iterator[str]:
+        marks = "".join(f" ({mark})" for mark in ("disputed", "weak") if getattr(self, mark))
+        said = f"{(self.timestamp or 'earlier')[:10]} {self.said_by}"
+        yield f"{said if self.kind == 'episode' else f'{self.kind} {self.id}'}: {self.text}{marks}"
 
 
 @endpoint.post(

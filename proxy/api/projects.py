@@ -1,5 +1,6 @@
 """The endpoints for projects, and for what operators settle for one."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -12,19 +13,19 @@ from memory.models import Project, ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from proxy import runtime
 from proxy.access.caller import Caller
-from proxy.access.scopes import NO_PROJECT_YET, list_nameable, may, scope_of
+from proxy.access.scopes import list_nameable
 from proxy.api import endpoint
 from proxy.api.changes import Reason, act_as
 from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
 from proxy.api.memories import SLUG_MAX
 from proxy.api.serializers import Disputable, OrNone, with_conflicts
-from proxy.errors import BadValue, Clash, NotFound
+from proxy.api.visibility import find_project
+from proxy.errors import BadValue, Clash
 from resolution.memories import project_state as service
 from resolution.memories.project_state import SettledState
 from resolution.models import ConflictMember
 
 NAME_MAX: Final = 200  # characters as they are sent
-UNNAMED: Final = "Name the project."
 STATUS: Final = {"created": 201, "replaced": 201, "unchanged": 200, "withdrawn": 200}
 PROJECT_FIELD: Any = Field(
     "", max_length=SLUG_MAX, description="Its slug; else that of X-Festinger-Project or the token."
@@ -109,6 +110,10 @@ class StateOut(Disputable):
     archived_at: datetime | None
     archived_by: OrNone
 
+    def lines(self) -> Iterator[str]:
+        marks = "".join(f" (disputed: conflict {one.id})" for one in self.conflicts)
+        yield f"{self.category}.{self.key} = {self.value}{'' if self.status == 'active' else ' (superseded)'}{marks}"
+
 
 class SettledOut(StateOut):
     result: str = Field("", description="`created`, `replaced`, `unchanged` or `withdrawn`.")
@@ -159,21 +164,6 @@ def get_state(caller: Caller, given: StateQuery) -> Page[StateOut]:
     kind = ConflictMember.Kind.PROJECT_STATE
     ordered = rows.order_by("category", "key", "-id")
     return make_page(Page[StateOut], ordered, given, lambda page: with_conflicts(kind, StateOut, page))
-
-
-def find_project(caller: Caller, slug: str) -> int:
-    """Return the id of the project that a call names, else of the one in its header or token. Operators may name any.
-    Raises NotAllowed, NotFound, BadValue."""
-    current = runtime.current()
-    if (named := slug.strip().lower()) and may(caller, "operator"):
-        row = current.cache.projects.get(named)
-        if row is None:
-            raise NotFound(NO_PROJECT_YET.format(slug=named))
-        return row.id
-    project = scope_of(current.cache, caller, {}, slug).project
-    if project is None:
-        raise BadValue(UNNAMED)
-    return project
 
 
 def describe_settled(outcome: SettledState, note: str) -> SettledOut:

@@ -1,6 +1,6 @@
 """The endpoints that tell what a prompt would be given, and what one was given, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -40,10 +40,15 @@ class Reasons(OpenOutput):
     search: str = Field(description="What came of the search.")
     search_ms: float | None
     restrictions: Mapping[Any, str] = Field(description="What is switched off for the caller's prompts, and why.")
+    block: str = Field(description="Byte for byte what the prompt gets.")
+
+    def lines(self) -> Iterator[str]:
+        yield self.block or "Nothing is added."
+        for what, why in self.restrictions.items():
+            yield f"{what}: {why}"
 
 
 class RecollectionOut(Reasons):
-    block: str = Field(description="Byte for byte what the prompt would get.")
     style: str
     cues: list[dict[str, Any]] = Field(description="What the text states.")
 
@@ -55,6 +60,14 @@ class RequestOut(Reasons):
     page: str = Field("", description="Its page in the admin, for operators.")
     refused: list[str] = Field([], description="What a quota kept out.")
     set_aside: list[dict[str, Any]] = []
+
+    def lines(self) -> Iterator[str]:
+        yield f"Request {self.request} of {self.agent}, {self.at}"
+        yield from super().lines()
+        yield from (f"{one['concept']}: {one['why']}" for one in self.concepts)
+        yield from (f"{one['kind']} {one['id']}: {one['why']}" for one in self.notes)
+        yield from (f"Not stored, over a quota: {one}" for one in self.refused)
+        yield from (f"Set aside: {one['about']}" for one in self.set_aside)
 
 
 @endpoint.post(

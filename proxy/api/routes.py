@@ -8,6 +8,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from proxy.api import (  # noqa: F401  declare their endpoints
+    agents,
     candidates,
     conflicts,
     facts,

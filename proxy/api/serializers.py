@@ -1,6 +1,6 @@
 """The answers' JSON for facts, candidates, conflicts, decisions and runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -11,6 +11,7 @@ from pydantic import AliasPath, BeforeValidator
 
 from memory.english.name_shapes import find_doubt
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
+from memory.types import Triple
 from proxy.api.endpoint import OpenOutput, Output
 from resolution.conflicts.opening import list_open_of
 from resolution.conflicts.queue import OPEN
@@ -26,6 +27,7 @@ CLAIM_FIELDS = (
 )
 
 OrNone = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+SlugOrNone = Annotated[str | None, BeforeValidator(lambda project: project and project.slug)]
 Dated = Annotated[datetime | None, BeforeValidator(date_or_none)]
 
 
@@ -37,6 +39,9 @@ class Fact(Output):
     parent: str
     dimension: str
     is_isa: bool
+
+    def __str__(self) -> str:
+        return str(Triple(self.concept, self.parent, self.dimension, self.is_isa))
 
 
 class OutcomeOut(Output):
@@ -52,6 +57,16 @@ class OutcomeOut(Output):
 
 class FactOutcome(OutcomeOut):
     fact: Fact
+
+    def lines(self) -> Iterator[str]:
+        is_stored = self.status in ("inserted", "superseded", "confirmed")
+        yield f"{self.status if is_stored else f'Not stored ({self.status})'}: {self.fact}"
+        if self.existing is not None:
+            yield f"{'Before' if is_stored else 'Known'}: {self.existing}"
+        if self.conflict_id is not None:
+            yield f"Conflict {self.conflict_id} is open: people decide."
+        if self.reason:
+            yield self.reason
 
 
 class EdgeOut(Fact):
@@ -225,6 +240,12 @@ class MemberOut(OpenOutput):
     agent: str = ""
     evidence: str | None = Field(None, description="The sentence of a claim; null for whoever may not read it.")
 
+    def lines(self) -> Iterator[str]:
+        sides = ", ".join(dict.fromkeys(voice.agent for voice in self.support)) or self.agent
+        said = f': "{self.evidence}"' if self.evidence else ""
+        gone = "" if getattr(self, "holds", True) else ", no longer current"
+        yield f"  {self.kind}:{self.id} {self.text} (stated by {sides}{said}{gone})"
+
 
 class ConflictOut(Output):
     id: int
@@ -242,6 +263,11 @@ class ConflictOut(Output):
     seen: str = Field("", description="What is shown of it; sent with a decision, what joins later stays open.")
     decisions: list[DecisionOut] = Field([], validation_alias="own_decisions")
     members: list[MemberOut] = Field([], validation_alias="own_members", description="The most trusted layer first.")
+
+    def lines(self) -> Iterator[str]:
+        yield f"Conflict {self.id} ({self.kind}, {self.status}){f': {self.question}' if self.question else ''}"
+        for member in self.members:
+            yield from member.lines()
 
 
 class ConflictDetails(ConflictOut):

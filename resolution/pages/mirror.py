@@ -134,7 +134,7 @@ def _count(groups: dict[str, list[Any]]) -> int:
 
 def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
     """Make the mirror. Show it to operators only: it contains everybody's memories."""
-    concepts = _find_concepts(project)
+    concepts = find_concepts_of(project)
     states = list(
         ProjectState.objects.filter(project=project, status="active").order_by("category", "key")[:STATES_MAX]
     )
@@ -182,7 +182,8 @@ def write_markdown(mirror: Mirror) -> str:
 # --- concepts ---
 
 
-def _find_concepts(project: Project) -> list[int]:
+def find_concepts_of(project: Project) -> list[int]:
+    """Return the ids of the concepts that belong to the project, those that carry its name first."""
     own = find_belongings(project)
     whose = {"names": own.names, "agents": own.agents, "conversations": own.conversations}
     return [concept for (concept,) in fetch_rows(CONCEPTS, whose | {"most": CONCEPTS_MAX})]

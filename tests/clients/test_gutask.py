@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -255,6 +256,29 @@ class TestRecall:
         assert (run.returncode, run.stdout) == (0, "a ? b\n")
 
 
+class TestLists:
+    @pytest.mark.parametrize(("words", "path"), [("facts", "/facts"), ("facts red panda/x", "/facts/red%20panda%2Fx")])
+    def test_facts_have_a_line_each(self, festinger, words, path):
+        festinger.answers(200, {"items": [REPO, {**SERVICE, "conflicts": [{"id": 7}]}], "count": 5})
+
+        run = gutask(*words.split(), url=festinger.url)
+
+        assert festinger.asked == [("GET", path, None)]
+        assert run.stdout.splitlines() == [
+            "gnommoweb -isa repo in context of glitch_university",
+            "gnommoweb -isa service in context of glitch_university (disputed: conflict 7)",
+            "and 3 more",
+        ]
+
+    def test_agents_have_a_line_each(self, festinger):
+        zero = {"name": "zero", "scope": "agent", "project": "hive", "recall": True, "learn": False, "ask": False}
+        festinger.answers(200, {"items": [zero, {"name": "ops", "scope": "operator", "project": None}], "count": 2})
+
+        run = gutask("agents", url=festinger.url)
+
+        assert run.stdout.splitlines() == ["zero | agent | project hive | learn off | ask off", "ops | operator"]
+
+
 class TestCandidates:
     def test_each_has_a_line_that_says_who_can_vouch_for_it(self, festinger):
         item = {**REPO, "channel": "quoted", "said_count": 2, "needs_operator": False}
@@ -479,6 +503,25 @@ class TestCommandLine:
     def test_help_tells_commands_and_exit_statuses(self):
         assert gutask("--help").stdout == gutask("-h").stdout
         assert {"iknowthat", "recall", "conflicts", "FESTINGER_URL"} <= set(gutask("--help").stdout.split())
+
+    def test_the_help_of_a_command_is_about_it_alone(self):
+        whole = gutask("--help").stdout
+        commands = re.findall(r"^  ([a-z]+)\b", whole.partition("\noptions:")[0], re.MULTILINE)
+
+        for command in commands:
+            about, _, rest = gutask(command, "--help").stdout.partition("\n\n")
+            assert about.startswith(f"usage: gutask {command}")
+            assert (about.removeprefix("usage: gutask ") in whole, "gutask --help" in rest) == (True, True)
+        assert len(commands) == 15
+
+    @pytest.mark.parametrize(("begun", "found"), [("re", "recall remember resolve"), ("fac", "facts"), ("x", "")])
+    def test_bash_completes_commands(self, begun, found):
+        script = gutask("completion").stdout
+        script += f'COMP_WORDS=(gutask {begun}) COMP_CWORD=1; _gutask; echo "${{COMPREPLY[*]}}"; complete -p gutask'
+
+        run = subprocess.run(["bash", "-uc", script], capture_output=True, text=True)
+
+        assert run.stdout.splitlines() == [found, "complete -o default -F _gutask gutask"]
 
     def test_it_runs_by_itself(self):
         run = subprocess.run([GUTASK, "--version"], capture_output=True, text=True)

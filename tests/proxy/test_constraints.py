@@ -15,6 +15,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "recollection_event": {**ASKED, "block": "", "reasons": "{}", "enrich_ms": 1.0},
     "loop_event": {**ASKED, "kind": "same", "count": 3, "steps": ["note"], "repeated": ["look()"]},
     "injection": {"place": bytes(16), "answer": b"", "block": "B", "content": "{}"},
+    "idempotent_call": {"call": bytes(32), "request": bytes(32)},
     "login_failures": {"kind": "address", "who": "10.0.0.7", "failures": 1, "last_at": "2026-03-01T12:00Z"},
     "hourly_figures": {"hour": "2026-03-01T12:00Z", "taken_at": "2026-03-01T13:00Z", **dict.fromkeys(COUNTS, 0)},
 }
@@ -40,6 +41,8 @@ BAD_ROWS = [
         for column in ("place", "answer")
         for n in (15, 17, 32, 33, 320)
     ),
+    BadRow("idempotent_call_pkey", "idempotent_call", beside={}),
+    *(BadRow("idempotent_call_has_digests", "idempotent_call", {column: bytes(31)}) for column in ("call", "request")),
     BadRow("login_failures_are_counted_once", "login_failures", {"failures": 2}, beside={}),
     BadRow("login_failures_kind_is_known", "login_failures", {"kind": "Address"}),
     BadRow("login_failures_are_some", "login_failures", {"failures": 0}),

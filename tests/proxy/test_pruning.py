@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.graph import retention
 from proxy import tasks
-from proxy.models import Injection, LoopEvent, RecollectionEvent
+from proxy.models import IdempotentCall, Injection, LoopEvent, RecollectionEvent
 from proxy.prompts.block_log import RECENT
 
 
@@ -34,6 +34,17 @@ def test_what_was_done_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatc
 
     assert RecollectionEvent.objects.get().request == f"{5:016x}"
     assert LoopEvent.objects.get().request == f"{5:016x}"
+
+
+@pytest.mark.django_db
+def test_answers_that_are_not_given_again_go_after_a_day() -> None:
+    for number, hours in enumerate((23, 25, 26)):
+        digest, at = bytes([number]) * 32, timezone.now() - timedelta(hours=hours)
+        IdempotentCall.objects.create(call=digest, request=digest, answer=b"sealed", at=at)
+
+    tasks.prune_events()
+
+    assert bytes(IdempotentCall.objects.get().call) == bytes(32)
 
 
 def injection(name: str, age: timedelta) -> None:

@@ -1,6 +1,7 @@
 """MCP over the real server, with the SDK's own client: as its hosts use it, and as they should not."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -43,7 +44,8 @@ def run(work: Callable[[Client], Awaitable[Result]], url: str, mode: str = "auto
 
 def call(server: Served, tool: str, arguments: dict[str, Any], path: str = "/mcp", **headers: str) -> dict[str, Any]:
     result = run(lambda client: client.call_tool(tool, arguments), f"{server.url}{path}", **headers)
-    return {"is_error": bool(result.is_error)} | dict(result.structured_content or {})
+    [content] = result.content
+    return {"is_error": bool(result.is_error), "text": content.text}
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -71,19 +73,21 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, database: s
         ):
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, result
-            told[tool] = result.structured_content
+            told[tool] = result.content[0].text
         return told
 
     told = run(use, f"{server.url}/agent/numbat/mcp", mode)
 
     assert told["tools"] == TOOLS
-    assert told["remember"]["text"] == "I prefer numbat charts to bar charts."
-    assert [item["text"] for item in told["search_memory"]["items"]] == [told["remember"]["text"]]
-    assert told["iknowthat"]["status"] in ("inserted", "confirmed")
-    assert "numbatine: [type] marsupial" in told["recall"]["block"]
-    assert [item["value"] for item in told["project_state"]["items"]] == ["no bars"]
-    assert told["conflicts"].keys() == {"items", "count"}
-    assert told["why"]["agent"].startswith("numbat@")
+    key = re.match(r"Memory (\d+) \((created|confirmed)\): I prefer numbat charts to bar charts\.$", told["remember"])
+    assert key is not None
+    assert told["search_memory"] == f"memory {key[1]}: I prefer numbat charts to bar charts."
+    assert told["forget"] == "Forgotten: Numbats nap at noon."
+    assert told["iknowthat"].endswith("ed: numbatine -isa marsupial in context of type")
+    assert "numbatine: [type] marsupial" in told["recall"].splitlines()
+    assert told["project_state"] == "decision.charts = no bars"
+    assert re.match(r"Nothing was found\.$|Conflict \d+ \(\w+, open\)", told["conflicts"])
+    assert told["why"].startswith(f"Request {request} of numbat@")
 
 
 def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served, tokens: dict[str, str]) -> None:
@@ -91,7 +95,8 @@ def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served,
     call(strict, "remember", {"text": "I like potoroo soup."}, **bearer, **{"x-openwebui-user-id": "sam"})
 
     def find(on: Served, user: str = "", **headers: str) -> int:
-        return int(call(on, "search_memory", {"query": "potoroo soup", "user": user}, **headers)["count"])
+        told = call(on, "search_memory", {"query": "potoroo soup", "user": user}, **headers)["text"]
+        return 0 if told == "Nothing was found." else len(told.splitlines())
 
     assert find(strict, **bearer, **{"x-openwebui-user-id": "sam"}) == find(strict, "sam", **bearer) == 1
     assert find(strict, "sam", **bearer, **{"x-openwebui-user-id": "kim"}) == 0  # the model does not say who asks
@@ -117,7 +122,7 @@ def test_a_mistake_is_told_to_the_model_that_made_it(
     told = call(server, tool, arguments)
 
     assert told["is_error"]
-    assert says in f"{told['error']} {told.get('hint')}"
+    assert says in told["text"]
 
 
 def post(server: Served, content: object = LIST, **headers: str) -> httpx2.Response:
@@ -163,17 +168,27 @@ def test_what_an_operator_has_said_is_decided_and_taken_back(
             server.client.post("/memory", json={"text": text, "user": "bettong", "category": "preference"}).status_code
             == 201
         )
-    [found] = call(server, "conflicts", {"kind": "memory_slot", "touches": "bettong"})["items"]
+    found = call(server, "conflicts", {"kind": "memory_slot", "touches": "bettong"})["text"]
+    told = re.fullmatch(
+        r"Conflict (\d+) \(memory_slot, open\)\n"
+        r"  (memory:\d+) I prefer the \w+ workflow\. \(stated by .*\)\n"
+        r"  memory:\d+ I prefer the \w+ workflow\. \(stated by .*\)",
+        found,
+    )
+    assert told is not None, found
     decision = {
-        "conflict_id": found["id"], "action": "supersede_others", "reason": "they said so",
-        "winner_member_id": f"memory:{found['members'][0]['id']}",
+        "conflict_id": int(told[1]), "action": "supersede_others", "reason": "they said so",
+        "winner_member_id": told[2],
     }  # fmt: skip
 
     refused = call(strict, "decide_conflict", decision, authorization=f"Bearer {tokens['agent']}")
-    assert (refused["is_error"], "scope operator" in refused["error"]) == (True, True)
+    assert (refused["is_error"], "scope operator" in refused["text"]) == (True, True)
     done = call(strict, "decide_conflict", decision, authorization=f"Bearer {tokens['operator']}")
-    assert (done["is_error"], done["conflict"]["status"]) == (False, "resolved")
+    first, *rest = done["text"].splitlines()
+    made = re.fullmatch(r"Decision (\d+) \(supersede\) is made\.", first)
+    assert (made is not None, rest[0]) == (True, f"Conflict {told[1]} (memory_slot, resolved)")
+    assert [told[2] in line for line in rest[1:]] == ["no longer current" not in line for line in rest[1:]]
     again = call(server, "decide_conflict", decision)
-    assert (again["is_error"], "already decided" in again["error"]) == (True, True)
-    back = call(server, "undo_decision", {"decision_id": done["decision"]["id"]})
-    assert back["conflict"]["status"] == "open"
+    assert (again["is_error"], "already decided" in again["text"]) == (True, True)
+    back = call(server, "undo_decision", {"decision_id": int(made[1])})
+    assert f"Conflict {told[1]} (memory_slot, open)" in back["text"]

@@ -219,7 +219,14 @@ def read_everything(server: Served, headers: dict[str, str], requests: list[str]
     told += [use("why", request_id=request) for request in requests]
     paths = ["/memory?text=harbour", "/memory?status=all&limit=500", "/memory?project=dock", "/memory?user=harbour"]
     paths += ["/conflicts?limit=500&status=all", "/conflicts/supersessions?limit=500", "/candidates?limit=500"]
-    paths += ["/project/state?status=all", "/project/state?project=dock", "/resolve/runs", "/facts/harbour"]
+    paths += [
+        "/project/state?status=all",
+        "/project/state?project=dock",
+        "/resolve/runs",
+        "/facts/harbour",
+        "/facts?limit=500",
+        "/agents",
+    ]
     paths += [f"/memory/{key}" for key in range(1, 60)] + [f"/why/{request}" for request in requests]
     paths += [f"/conflicts/{key}" for key in conflicts]
     told += [server.client.get(path, headers=headers).text for path in paths]

@@ -146,7 +146,7 @@ def test_all_show_the_block_that_the_prompt_then_gets_and_leave_nothing_behind(
     token = zero["Authorization"].removeprefix("Bearer ")
     shown = {
         "gutask": run_gutask(server, token, QUESTION).strip(),
-        "mcp": call(server, "recall", {"text": QUESTION}, **zero)["block"],
+        "mcp": call(server, "recall", {"text": QUESTION}, **zero)["text"],
         "admin": try_in_admin(server, database, QUESTION),
     }
     explained = command("explain", QUESTION, "--agent", "zero")
