@@ -21,10 +21,12 @@ from memory.admin.base import (
     limit_selection,
     link,
     requires,
+    speaker_filters,
     with_keys,
 )
+from memory.attribution.client_names import voice_of
 from memory.english.phrases import shorten, tells_dimension
-from memory.models import Edge
+from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.pages import ReadPage, ReasonForm, dialog, leave_dialog, with_button
@@ -73,6 +75,13 @@ class DisputedFilter(SimpleListFilter):
         return with_keys(queryset, disputed)
 
 
+def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge]:
+    """Narrow facts to those that a speaker supports; without a token, all names of an address are one."""
+    named = {"agent": voice_of(agent), "person": person}
+    support = Support.objects.filter(kind=Support.Kind.EDGE, **{name: value for name, value in named.items() if value})
+    return rows.filter(pk__in=support.values("object_id"))
+
+
 @admin.register(Edge)
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     template = "resolution/fact.html"
@@ -82,6 +91,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     list_filter = (
         FlavourFilter,
         DisputedFilter,
+        *speaker_filters(by_supporter),
         "source",
         "channel",
         ("dim", AutocompleteSelectFilter),
