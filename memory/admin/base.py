@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
@@ -33,6 +32,7 @@ from memory.english.phrases import shorten
 from memory.english.tokenizer import tokenise
 from memory.graph.statement import make_storable
 from memory.models import Soas, find_called_like
+from memory.templatetags.speakers import speaker
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
@@ -328,21 +328,10 @@ def link(row: Model, text: str | None = None) -> SafeString:
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
 
 
-def speaker_address(agent: str, person: str = "") -> str:
-    """Return the address of the page of an agent, or of a person behind it."""
-    named = {"agent": agent, "person": person} if person else {"agent": agent}
-    return f"{reverse('admin:memory_agent_speaker')}?{urlencode(named)}"
-
-
-def link_to_speaker(agent: str, person: str = "") -> SafeString:
-    shown = f"{person} ({agent})" if person else agent
-    return format_html('<a href="{}" class="{}">{}</a>', speaker_address(agent, person), LINK, shown)
-
-
 @admin.display(description="whose")
 def whose(page: Any, row: Any) -> SafeString | str:
     """A column that links to the agent's or the person's page."""
-    return link_to_speaker(row.agent, getattr(row, "person", "")) if row.agent else "-"
+    return speaker(row.agent, row.person)
 
 
 def add_pages(list_urls: Callable[[], list[URLPattern]]) -> None:

@@ -24,10 +24,11 @@ from unfold.views import ChangeList
 
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
-from memory.admin.base import COUNTED_MAX, NamesChanges, Narrow, Page, by_speaker, count_all, speaker_address
+from memory.admin.base import COUNTED_MAX, NamesChanges, Narrow, Page, by_speaker, count_all
 from memory.graph.statement import make_storable
 from memory.memories.forgetting import ForgetScope, forget
 from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation
+from memory.templatetags.speakers import speaker_address
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
@@ -404,6 +405,7 @@ class AgentAdmin(NamesChanges, Page):
             "found": forget(scope, is_trial=True),
             "explained": FORGETS,
             "fields": {"agent": agent, "person": person},
+            "address": request.path,
             "back": speaker_address(agent, person),
         }
         return TemplateResponse(request, "resolution/forget.html", self.admin_site.each_context(request) | context)

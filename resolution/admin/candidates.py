@@ -14,7 +14,6 @@ from memory.admin.base import (
     ReadOnly,
     StateFilter,
     limit_selection,
-    link_to_speaker,
     requires,
     speaker_filters,
     whose,
@@ -23,6 +22,7 @@ from memory.db.transactions import run_transaction
 from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
 from memory.english.phrases import format_count
 from memory.models import PromptOpening, Soas
+from memory.templatetags.speakers import speaker
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
 from resolution.intake.candidates import dismiss, find_standing
@@ -106,7 +106,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="visible to")
     def holds_for(self, row: Candidate) -> SafeString | str:
-        return link_to_speaker(row.for_speaker, row.for_person) if row.for_speaker else "-"
+        return speaker(row.for_speaker, row.for_person) if row.for_speaker else "-"
 
     @admin.display(description="against")
     def against(self, row: Candidate) -> str:
@@ -116,7 +116,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="who")
     def who(self, row: Candidate) -> SafeString:
-        names = ((link_to_speaker(agent) if agent else "unknown", channel) for agent, channel in row.voices)
+        names = ((speaker(agent), channel) for agent, channel in row.voices)
         return format_html_join(", ", "{} ({})", names)
 
     @admin.display(description="where")

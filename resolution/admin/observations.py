@@ -17,12 +17,12 @@ from memory.admin.base import (
     TriedAgain,
     limit_selection,
     link,
-    link_to_speaker,
     requires,
     speaker_filters,
 )
 from memory.english.phrases import relate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
+from memory.templatetags.speakers import speaker
 from resolution.admin.pages import render_origin
 from resolution.intake import leases
 from resolution.pages.words import date_or_none, trace_observation
@@ -140,7 +140,7 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
 
     @admin.display(description="whose")
     def whose(self, row: Observation) -> SafeString:
-        return link_to_speaker(row.for_speaker or row.agent, row.for_person)
+        return speaker(row.for_speaker or row.agent, row.for_person)
 
     @admin.display(description="said at")
     def read_at(self, row: Observation) -> datetime:
