@@ -25,6 +25,7 @@ from unfold.views import ChangeList
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import COUNTED_MAX, NamesChanges, Narrow, Page, by_speaker, count_all
+from memory.attribution.client_names import is_registered
 from memory.graph.statement import make_storable
 from memory.memories.forgetting import ForgetScope, forget
 from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation
@@ -32,6 +33,7 @@ from memory.templatetags.speakers import speaker_address
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
+from proxy.telemetry import live_feed
 from resolution.admin.candidates import by_voice
 from resolution.admin.facts import by_supporter
 from resolution.admin.observations import by_stater
@@ -165,7 +167,7 @@ def describe(request: HttpRequest, agent: str, person: str = "") -> dict[str, An
     with connection.cursor() as cursor:
         cursor.execute(PERSONS, {"agent": agent, "person": person, "most": PERSONS_MAX})
         persons: list[tuple[str, datetime | None, datetime | None]] = cursor.fetchall()
-    groups = {"What it was given": list_given(agent, person), "What is there because of it": list_taught(agent, person)}
+    groups = {"Given": list_given(agent, person), "Taught and kept": list_taught(agent, person)}
     shown = {title: [one for one in rows if may(one.permission)] for title, rows in groups.items()}
     counts = iter(count_all([one.rows for rows in shown.values() for one in rows]) if any(shown.values()) else ())
     counted = {title: [(one, _tell(next(counts))) for one in rows] for title, rows in shown.items()}
@@ -235,7 +237,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
 
 class AgentList(ChangeList):
-    """A list that tells when each agent was last heard, in one query for all."""
+    """A list that tells when each agent was last heard, in one query for all, and who is heard without a token."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -245,6 +247,7 @@ class AgentList(ChangeList):
         heard = {one["agent"]: one for one in events.annotate(last=Max("at"), today=today)}
         for row in rows:
             row.heard = heard.get(row.name)
+        self.without_token = [name for name in live_feed.names()[0] if not is_registered(name)]
 
 
 @admin.register(Agent)
@@ -255,6 +258,7 @@ class AgentAdmin(NamesChanges, Page):
     list_filter = ("scope", *AGENT_SWITCHES, "can_teach", "episodes")
     search_fields = ("name",)
     ordering = ("name",)
+    list_after_template = "proxy/without_token.html"
     change_form_outer_before_template = "proxy/speaker_rows.html"
     delete_confirmation_template = "memory/revoke_token.html"
     own_views = {"speaker/": "speaker", "forget/": "forget"}

@@ -133,7 +133,7 @@ def test_rows_lead_to_the_pages_of_who_said_them(operator: Client) -> None:
 def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
     operator: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    what = "1 memory, 1 message, 1 fact, 1 statement and 1 candidate"
+    what = "1 memory, 1 message, 1 fact, 1 sentence, 1 statement and 1 candidate"
     stays = "1 fact stays"
     call_command("forget", "--agent", "webui", "--person", "ann", "--dry-run")
     told = capsys.readouterr().out
