@@ -54,8 +54,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at ru
 
     @property
     def counted(self) -> str:
-        """The count for people: ``10,000+``."""
-        return f"{self.count:,}{'+' if self.count == COUNTED_MAX else ''}"
+        return format_counted(self.count)
 
 
 class Page(ModelAdmin):
@@ -301,13 +300,20 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
-def count_all(rows: Sequence[QuerySet[Any]]) -> list[int]:
+def format_counted(count: int) -> str:
+    """Format a count of at most COUNTED_MAX for people: ``10,000+``."""
+    return f"{count:,}{'+' if count == COUNTED_MAX else ''}"
+
+
+def count_all(rows: Sequence[QuerySet[Any]]) -> list[str]:
     """Count the rows of each query, up to COUNTED_MAX, in one statement."""
+    if not rows:
+        return []
     counted = [one.order_by().values("pk")[:COUNTED_MAX].query.sql_with_params() for one in rows]
     counts = ", ".join(f"(SELECT count(*) FROM ({sql}) AS counted)" for sql, _ in counted)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {counts}", [value for _, values in counted for value in values])
-        return list(cursor.fetchone())
+        return [format_counted(count) for count in cursor.fetchone()]
 
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[int], str]:

@@ -24,7 +24,7 @@ from unfold.views import ChangeList
 
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
-from memory.admin.base import COUNTED_MAX, NamesChanges, Narrow, Page, by_speaker, count_all
+from memory.admin.base import NamesChanges, Narrow, Page, by_speaker, count_all
 from memory.attribution.client_names import is_registered
 from memory.graph.statement import make_storable
 from memory.memories.forgetting import ForgetScope, forget
@@ -117,7 +117,7 @@ def list_given(agent: str, person: str) -> list[Listed]:
     if person:
         said = Episode.objects.filter(agent=agent, person=person).order_by("-id")
         newest = dict.fromkeys(bytes(one).hex() for one in said.values_list("conversation", flat=True)[:MESSAGES_MAX])
-        conversations = list(newest)[:CONVERSATIONS_MAX]
+        conversations = list(newest)[:CONVERSATIONS_MAX] or ["none"]  # is none's: an empty list is no query
         events = events.filter(conversation__in=conversations)
         loops, query = loops.filter(request__in=events.values("request")), {"conversation__in": ",".join(conversations)}
     else:
@@ -169,32 +169,26 @@ def describe(request: HttpRequest, agent: str, person: str = "") -> dict[str, An
         persons: list[tuple[str, datetime | None, datetime | None]] = cursor.fetchall()
     groups = {"Given": list_given(agent, person), "Taught and kept": list_taught(agent, person)}
     shown = {title: [one for one in rows if may(one.permission)] for title, rows in groups.items()}
-    counts = iter(count_all([one.rows for rows in shown.values() for one in rows]) if any(shown.values()) else ())
-    counted = {title: [(one, _tell(next(counts))) for one in rows] for title, rows in shown.items()}
-    first = min((at for _, at, _ in persons if at is not None), default=None)
-    last = max((at for _, _, at in persons if at is not None), default=None)
+    counts = iter(count_all([one.rows for rows in shown.values() for one in rows]))
+    behind = [row for row in persons if row[0]] if not person else []
     found: dict[str, Any] = {
         "agent": agent,
         "person": person,
-        "first": format_date(first) if first is not None else "",
-        "last": format_date(last) if last is not None else "",
-        "groups": counted,
+        "first": _date(min((at for _, at, _ in persons if at is not None), default=None)),
+        "last": _date(max((at for _, _, at in persons if at is not None), default=None)),
+        "groups": {title: [(one, next(counts)) for one in rows] for title, rows in shown.items()},
+        "persons": [(name, speaker_address(agent, name), *map(_date, at)) for name, *at in behind[:PERSONS_SHOWN]],
+        "persons_left_out": max(0, len(behind) - PERSONS_SHOWN),
         "may_forget": request.user.has_perms(FORGETTING),
         "forget": f"{reverse('admin:memory_agent_forget')}?{urlencode({'agent': agent, 'person': person})}",
     }
     if may("resolution.view_conflict"):
         found["conflicts"] = render_conflicts(find_conflicts(agent, person)[:CONFLICTS_SHOWN])
-    behind = [row for row in persons if row[0]] if not person else []
-    found["persons"] = [
-        (name, speaker_address(agent, name), *(format_date(at) if at is not None else "-" for at in times))
-        for name, *times in behind[:PERSONS_SHOWN]
-    ]
-    found["persons_left_out"] = len(behind) - len(found["persons"])
     return found
 
 
-def _tell(count: int) -> str:
-    return f"{count:,}{'+' if count == COUNTED_MAX else ''}"
+def _date(at: datetime | None) -> str:
+    return format_date(at) if at is not None else "none"
 
 
 # --- tokens ---
