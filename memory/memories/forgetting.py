@@ -192,7 +192,7 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
             if cursor.rowcount <= 0:
                 break
             memories += cursor.rowcount
-        parts = [_show(cursor, values, name, kind) for kind, name in KINDS.items()]
+        parts = [_show(cursor, values, name, kind, IS_GOING.format(kind=kind)) for kind, name in KINDS.items()]
         if selection.is_all_of_speaker:
             parts += _forget_speaker(cursor, selection, values, is_trial=is_trial)
         if not is_trial:
@@ -217,9 +217,8 @@ def _forget_speaker(cursor: Any, selection: ForgetScope, values: dict[str, Any],
         cursor.execute(CLEAR_REQUESTS.format(chosen=chosen), values)
 
 
-def _show(cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str = "", text: str = "text") -> Part:
-    """Count the chosen rows of a table, or those that go, and read the newest."""
-    chosen = chosen or IS_GOING.format(kind=table)
+def _show(cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str, text: str = "text") -> Part:
+    """Count the chosen rows of a table, and read the newest."""
     cursor.execute(f"SELECT count(*) FROM {table} WHERE {chosen}", values)
     [count] = cursor.fetchone()
     cursor.execute(SHOW.format(text=text, table=table, chosen=chosen), values | {"shown": SHOWN})

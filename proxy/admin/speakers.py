@@ -52,7 +52,8 @@ PAGE: Final = "admin:memory_agent_change"
 FORGETS: Final = (
     "Messages, memories, sentences and statements are deleted with their history, and do not come back when a client"
     " sends them again. Facts that nobody else has stated are retired: they stay in the history, without the sentences,"
-    " and can be put back. Not touched: backups, other lines of recent blocks, and what is heard just now."
+    " and can be put back. Not touched: what was stated without a person's name, backups, other lines of recent blocks,"
+    " and what is heard just now."
 )
 FORGETTING: Final = ("memory.delete_episode", "memory.delete_memory", "memory.delete_edge")
 
