@@ -16,7 +16,7 @@ from memory.models.semantic import CONVERSATION_BYTES
 from memory.timing import FIRST_DATED, UNDATED_S
 
 SHOWN: Final = 5  # texts of each kind
-KINDS: Final = {"memory": "memory", "episode": "message"}
+KINDS: Final = ("episode", "memory")
 PLURALS: Final = {"memory": "memories"}
 FORGOTTEN: Final = "forgotten"  # the signal to all processes
 # SQL that changes further rows, in the same transaction, by the table ``going``. Apps that this one does not know add
@@ -192,7 +192,7 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
             if cursor.rowcount <= 0:
                 break
             memories += cursor.rowcount
-        parts = [_show(cursor, values, name, kind, IS_GOING.format(kind=kind)) for kind, name in KINDS.items()]
+        parts = [_show(cursor, values, kind, kind, IS_GOING.format(kind=kind)) for kind in KINDS]
         if selection.is_all_of_speaker:
             parts += _forget_speaker(cursor, selection, values, is_trial=is_trial)
         if not is_trial:

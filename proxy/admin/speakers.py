@@ -50,7 +50,7 @@ CONFLICTS_SHOWN: Final = 10
 NEW_TOKEN: Final = "New token; the previous one is refused."
 PAGE: Final = "admin:memory_agent_change"
 FORGETS: Final = (
-    "Messages, memories, sentences and statements are deleted with their history, and do not come back when a client"
+    "Episodes, memories, sentences and statements are deleted with their history, and do not come back when a client"
     " sends them again. Facts that nobody else has stated are retired: they stay in the history, without the sentences,"
     " and can be put back. Not touched: what was stated without a person's name, backups, other lines of recent blocks,"
     " and what is heard just now."
@@ -140,7 +140,7 @@ def list_taught(agent: str, person: str) -> list[Listed]:
         ("Candidates", Candidate.objects.filter(state=Candidate.State.OPEN), by_voice),
         ("Statements", Observation.objects.all(), by_stater),
         ("Sentences", Evidence.objects.all(), by_speaker),
-        ("Messages", Episode.objects.all(), by_speaker),
+        ("Episodes", Episode.objects.all(), by_speaker),
     )
     return [Listed(label, narrow(rows, agent, person), query) for label, rows, narrow in kinds]
 

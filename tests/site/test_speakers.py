@@ -99,9 +99,9 @@ def rows_behind(client: Client, shown: str) -> dict[str, int]:
     ("query", "counts"),
     [
         ("agent=webui", {"Prompts today": 2, "With a block": 2, "Facts": 2, "Memories": 2, "Candidates": 2,
-                         "Statements": 1, "Sentences": 2, "Messages": 2, "Loops": 2}),
+                         "Statements": 1, "Sentences": 2, "Episodes": 2, "Loops": 2}),
         ("agent=webui&person=ann", {"Prompts today": 1, "With a block": 1, "Facts": 2, "Memories": 1, "Candidates": 1,
-                                    "Statements": 1, "Sentences": 1, "Messages": 1, "Loops": 1}),
+                                    "Statements": 1, "Sentences": 1, "Episodes": 1, "Loops": 1}),
     ],
 )  # fmt: skip
 def test_a_page_counts_what_a_speaker_taught_and_was_given_and_leads_to_it(
@@ -133,7 +133,7 @@ def test_rows_lead_to_the_pages_of_who_said_them(operator: Client) -> None:
 def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
     operator: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    what = "1 memory, 1 message, 1 fact, 1 sentence, 1 statement and 1 candidate"
+    what = "1 episode, 1 memory, 1 fact, 1 sentence, 1 statement and 1 candidate"
     stays = "1 fact stays"
     call_command("forget", "--agent", "webui", "--person", "ann", "--dry-run")
     told = capsys.readouterr().out

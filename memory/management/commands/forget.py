@@ -16,7 +16,7 @@ FACTS = f"facts and the sentences behind them (gutask forget, {settings.MANAGE} 
 
 class Command(BaseCommand):
     help = (
-        "Forgets what users and models said, for good: the messages for which all that you name holds, and the memories"
+        "Forgets what users and models said, for good: the episodes for which all that you name holds, and the memories"
         " that were made of nothing else, or have the words themselves; of a whole agent or person also the facts that"
         " nobody else has stated, and their sentences. Clients that resend it do not bring it back."
     )
