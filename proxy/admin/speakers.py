@@ -12,7 +12,7 @@ from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import connection
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -25,10 +25,10 @@ from unfold.views import ChangeList
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import NamesChanges, Narrow, Page, by_speaker, count_all
-from memory.attribution.client_names import is_registered
+from memory.attribution.client_names import is_registered, voice_of
 from memory.graph.statement import make_storable
 from memory.memories.forgetting import ForgetScope, forget
-from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation
+from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation, Support
 from memory.templatetags.speakers import speaker_address
 from memory.templatetags.times import ago
 from memory.types import whole_number
@@ -148,11 +148,13 @@ def list_taught(agent: str, person: str) -> list[Listed]:
 def find_conflicts(agent: str, person: str) -> QuerySet[Conflict]:
     """Return the open conflicts about a speaker's facts, memories and claims, the newest first. Claims name no
     person."""
-    facts = by_supporter(Edge.objects.all(), agent, person).values("pk")
-    memories = by_speaker(Memory.objects.all(), agent, person).values("pk")
+    # Looked up from the members: those of open conflicts are few, and the facts of an agent may be many.
+    support = Support.objects.filter(kind=Support.Kind.EDGE, object_id=OuterRef("object_id"))
+    facts = by_speaker(support, voice_of(agent), person)
+    memories = by_speaker(Memory.objects.filter(pk=OuterRef("object_id")), agent, person)
     kinds = ConflictMember.Kind
     members = ConflictMember.objects.filter(
-        Q(kind=kinds.EDGE, object_id__in=facts) | Q(kind=kinds.MEMORY, object_id__in=memories),
+        Q(Exists(facts), kind=kinds.EDGE) | Q(Exists(memories), kind=kinds.MEMORY),
         conflict__status=Conflict.Status.OPEN,
     )
     of_speaker = Q(pk__in=members.values("conflict"))

@@ -17,6 +17,7 @@ from memory.admin.base import (
     ListFilter,
     ReadOnly,
     WordSearch,
+    by_speaker,
     column,
     limit_selection,
     link,
@@ -77,8 +78,7 @@ class DisputedFilter(SimpleListFilter):
 
 def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge]:
     """Narrow facts to those that a speaker supports; without a token, all names of an address are one."""
-    named = {"agent": voice_of(agent), "person": person}
-    support = Support.objects.filter(kind=Support.Kind.EDGE, **{name: value for name, value in named.items() if value})
+    support = by_speaker(Support.objects.filter(kind=Support.Kind.EDGE), voice_of(agent), person)
     return rows.filter(pk__in=support.values("object_id"))
 
 
