@@ -382,7 +382,7 @@ class AgentAdmin(NamesChanges, Page):
         row = Agent.objects.filter(name=agent).first() if not person else None
         if row is not None or not agent:
             return redirect(PAGE, row.pk) if row is not None else redirect("admin:memory_agent_changelist")
-        context = {"title": person or agent, "opts": self.opts, "speaker": describe(request, agent, person)}
+        context = {"title": person or agent, "speaker": describe(request, agent, person)}
         return TemplateResponse(request, "proxy/speaker.html", self.admin_site.each_context(request) | context)
 
     def forget(self, request: HttpRequest) -> HttpResponse:
