@@ -139,7 +139,7 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
         return format_html("<span>{} {} {} [{}]{}</span>", concept, relation, parent, dimension, note)
 
     @admin.display(description="whose")
-    def whose(self, row: Observation) -> SafeString:
+    def whose(self, row: Observation) -> SafeString | str:
         return speaker(row.for_speaker or row.agent, row.for_person)
 
     @admin.display(description="said at")
