@@ -20,11 +20,14 @@ class ResolutionConfig(AppConfig):
         from memory.graph import store
         from memory.learning import setting_aside
         from memory.memories import forgetting
+        from resolution import quarantine
         from resolution.conflicts.detection import note_facts
 
         store.followers.append(note_facts)
-        forgetting.of_speakers["support"] = ("agent", "person")
-        forgetting.of_speakers["edge_candidate"] = ("for_speaker", "for_person")
+        forgetting.of_speakers["edge_candidate"] = forgetting.SpeakerTable(
+            "for_speaker", "for_person", "candidate", "concat_ws(' ', concept, dimension, parent)"
+        )
+        forgetting.of_whole_speakers.append(quarantine.forget_facts)
         forgetting.of_words.append(FORGET_LOG)
         setting_aside.tables["edge_candidate"] = setting_aside.Table(
             "((for_speaker, for_person) = (%(agent)s, %(person)s) OR for_speaker = '' AND %(person)s = ''"

@@ -1,9 +1,10 @@
 """Quarantines an agent: takes it out of the support of facts and memories. What nobody else supports becomes a
 candidate; what the agent had superseded or retracted returns where its place is free. A run with a decision for each
-concept and memory records the changes, and is undone like any other."""
+concept and memory records the changes, and is undone like any other. A person who is forgotten leaves the support of
+facts in the same way, but no candidates."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -23,6 +24,7 @@ from memory.graph.snapshots import KEYED_FIELDS, Snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
 from memory.memories import store as memories
 from memory.memories.comparing import find_rivals
+from memory.memories.forgetting import SHOWN, ForgetScope, Part
 from memory.memories.store import Change
 from memory.models import Alias, Edge, EdgeHistory, Memory, MemoryHistory, Soas, Source, Support
 from memory.timing import FIRST_DATED
@@ -35,8 +37,10 @@ from resolution.conflicts.members import change_of
 from resolution.conflicts.memories import close_moot_conflicts
 from resolution.conflicts.queue import OPEN, rebase
 from resolution.intake.candidates import QUARANTINED, CandidateBook
+from resolution.memories.setting_aside import clear_sentences
 from resolution.models import Claim, DecidedTriple, Decision, DecisionChange, Run
 
+FORGOTTEN: Final = "Its speaker was forgotten."
 PORTION: Final = 100  # rows in one transaction
 UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
 IDS: Final = ("concept_id", "dim_id", "parent_id")
@@ -136,11 +140,13 @@ def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
 @dataclass(slots=True)
 class _Finder:
     agent: str
-    since: datetime | None
+    since: datetime | None = None
+    person: str = ""  # behind the agent, or behind any; empty: all of the agent
     _support: dict[int, list[Support]] = field(default_factory=dict)  # of facts, also of earlier ones
 
     def find_facts(self) -> list[Suspect]:
-        own = Support.objects.filter(kind=Support.Kind.EDGE, agent=voice_of(self.agent))
+        named = {"agent": voice_of(self.agent), "person": self.person}
+        own = Support.objects.filter(kind=Support.Kind.EDGE, **{name: one for name, one in named.items() if one})
         keys = [row.object_id for row in own if self._is_removed(row)]
         edges = list(_with_words(Edge.objects.filter(pk__in=keys)).order_by("concept_id", "dim_id"))
         self._read_support(keys)
@@ -198,7 +204,8 @@ class _Finder:
             self._support[row.object_id].append(row)
 
     def _is_removed(self, row: Support) -> bool:
-        is_own = row.agent == voice_of(self.agent) and row.channel != Channel.OPERATOR
+        is_own = not self.agent or row.agent == voice_of(self.agent)
+        is_own = is_own and (not self.person or row.person == self.person) and row.channel != Channel.OPERATOR
         return is_own and (self.since is None or row.said_at >= self.since)
 
     def _find_others(self, key: int, author: str) -> list[Support]:
@@ -308,7 +315,7 @@ def _take_facts_out(suspects: Sequence[Suspect], actor: Actor, note: str) -> int
     return len(current)
 
 
-def _take_out(suspects: Sequence[Suspect], by: Attribution) -> None:
+def _take_out(suspects: Sequence[Suspect], by: Attribution, *, is_forgotten: bool = False) -> None:
     Support.objects.filter(pk__in=[row.pk for one in suspects for row in one.removed]).delete()
     gone = [one for one in suspects if one.voucher is None]
     noted = store.noted(
@@ -317,13 +324,15 @@ def _take_out(suspects: Sequence[Suspect], by: Attribution) -> None:
     )
     run_together(noted)
     store.delete_edges(one.edge.pk for one in gone)
-    # The agent cannot bring a fact back by saying it again; anybody else can.
-    rulings.remember({one.edge.ids: {one.edge.agent} for one in gone}, DecidedTriple.Kind.RETIRED)
+    if not is_forgotten:  # The agent cannot bring a fact back by saying it again; anybody else can.
+        rulings.remember({one.edge.ids: {one.edge.agent} for one in gone}, DecidedTriple.Kind.RETIRED)
     _keep([one for one in suspects if one.voucher is not None], by)
     for one in gone:
         if one.replaced is not None:
             _put_back(one.replaced, by)
         rebase((one.edge.concept_id, one.edge.dim_id), fill=True)
+    if is_forgotten:
+        return
     _note_candidates(
         Assertion(
             one.edge.fact,
@@ -376,6 +385,19 @@ def _note_candidates(said: Iterable[Assertion]) -> None:
     for assertion in said:
         book.note(assertion, QUARANTINED)
     book.write()
+
+
+def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
+    """Take a speaker who is forgotten out of the support of facts, and their words out of the history. What nobody else
+    supports is retired, and can be put back. Yields what is retired, and what stays."""
+    found = _Finder(selection.agent, person=selection.person).find_facts()
+    for stays in ("", "others have stated it, too"):
+        facts = [one.edge for one in found if (one.voucher is not None) == bool(stays)]
+        yield Part("fact", len(facts), tuple(map(str, facts[:SHOWN])), stays)
+    if not is_trial:
+        clear_sentences(selection)
+        store.lock_dimensions(one.edge.dim_id for one in found)
+        _take_out(found, Actor("festinger", Source.FESTINGER).attribute(FORGOTTEN), is_forgotten=True)
 
 
 @in_transaction

@@ -10,6 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from memory.access.switches import Switch
 from memory.attribution.client_names import is_reserved
 from memory.models import Agent
+from memory.models.operating import REVOKED
 
 TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers
 NAME_MAX: Final = 100  # characters
@@ -55,6 +56,11 @@ def rotate(agent: Agent) -> str:
     token = new_token()
     Agent.objects.filter(pk=agent.pk).update(token_hash=token_hash(token))
     return token
+
+
+def revoke(agent: Agent) -> None:
+    """Refuse the agent's token, in every process; a new one can be made."""
+    Agent.objects.filter(pk=agent.pk).update(token_hash=REVOKED + secrets.token_hex(16))
 
 
 def new_token() -> str:

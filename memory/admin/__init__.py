@@ -1,5 +1,5 @@
-"""The admin of settings, language models, agents and what they said. Graph and conflicts are in resolution/admin."""
+"""The admin of settings, language models, projects, and of what was heard. Graph and conflicts: resolution/admin."""
 
-from memory.admin import agents, language_models, mute_patterns, notifications, projects, settings
+from memory.admin import language_models, mute_patterns, notifications, projects, records, settings
 
-__all__ = ["agents", "language_models", "mute_patterns", "notifications", "projects", "settings"]
+__all__ = ["language_models", "mute_patterns", "notifications", "projects", "records", "settings"]

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db import connection
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
@@ -22,13 +23,16 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import TextFilter
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from memory.access import key_encryption
 from memory.english.phrases import shorten
 from memory.english.tokenizer import tokenise
+from memory.graph.statement import make_storable
 from memory.models import Soas, find_called_like
+from memory.templatetags.speakers import speaker
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
@@ -50,8 +54,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at ru
 
     @property
     def counted(self) -> str:
-        """The count for people: ``10,000+``."""
-        return f"{self.count:,}{'+' if self.count == COUNTED_MAX else ''}"
+        return format_counted(self.count)
 
 
 class Page(ModelAdmin):
@@ -170,6 +173,36 @@ class StateFilter(ListFilter):
         return queryset.filter(state=self.value() or self.default)
 
 
+Narrow = Callable[[QuerySet[Any], str, str], QuerySet[Any]]
+
+
+def by_speaker(rows: QuerySet[Any], agent: str, person: str) -> QuerySet[Any]:
+    """Narrow the rows to those of an agent, of a person behind it, or of a person behind any."""
+    named = {"agent": agent, "person": person}
+    return rows.filter(**{name: value for name, value in named.items() if value})
+
+
+def speaker_filters(narrow: Narrow = by_speaker) -> tuple[type[TextFilter], type[TextFilter]]:
+    """Return filters by an agent and by a person, as rows name them. ``narrow`` gets both, either may be empty."""
+
+    class AgentFilter(TextFilter):
+        title = parameter_name = "agent"
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            agent = make_storable(self.value() or "")
+            person = make_storable(request.GET.get("person", ""))
+            return narrow(queryset, agent, person) if agent else queryset
+
+    class PersonFilter(TextFilter):
+        title = parameter_name = "person"
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            person = make_storable(self.value() or "")
+            return narrow(queryset, "", person) if person and not request.GET.get("agent") else queryset
+
+    return AgentFilter, PersonFilter
+
+
 class WordSearch:
     """Search rows about words: those with a word that begins with the search term or contains it as a part."""
 
@@ -267,6 +300,22 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
+def format_counted(count: int) -> str:
+    """Format a count of at most COUNTED_MAX for people: ``10,000+``."""
+    return f"{count:,}{'+' if count == COUNTED_MAX else ''}"
+
+
+def count_all(rows: Sequence[QuerySet[Any]]) -> list[str]:
+    """Count the rows of each query, up to COUNTED_MAX, in one statement."""
+    if not rows:
+        return []
+    counted = [one.order_by().values("pk")[:COUNTED_MAX].query.sql_with_params() for one in rows]
+    counts = ", ".join(f"(SELECT count(*) FROM ({sql}) AS counted)" for sql, _ in counted)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {counts}", [value for _, values in counted for value in values])
+        return [format_counted(count) for count in cursor.fetchone()]
+
+
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[int], str]:
     """Return the keys of the rows that an action processes, lowest first, and the end of its report, which says if
     there were more."""
@@ -283,6 +332,12 @@ def address(model: type[Model], key: Any) -> str:
 def link(row: Model, text: str | None = None) -> SafeString:
     shown = str(row) if text is None else text
     return format_html('<a href="{}" class="{}">{}</a>', address(type(row), row.pk), LINK, shown)
+
+
+@admin.display(description="whose")
+def whose(page: Any, row: Any) -> SafeString | str:
+    """A column that links to the agent's or the person's page."""
+    return speaker(row.agent, row.person)
 
 
 def add_pages(list_urls: Callable[[], list[URLPattern]]) -> None:

@@ -1,5 +1,6 @@
 """Forgets what was said, on purpose or because it is old: episodes, and the memories that were made of nothing else."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
@@ -8,12 +9,15 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memory.cache.sync import CHANNEL
+from memory.english.phrases import format_count
 from memory.graph import retention
 from memory.models import Config, Episode, Memory
 from memory.models.semantic import CONVERSATION_BYTES
 from memory.timing import FIRST_DATED, UNDATED_S
 
 SHOWN: Final = 5  # texts of each kind
+KINDS: Final = ("episode", "memory")
+PLURALS: Final = {"memory": "memories"}
 FORGOTTEN: Final = "forgotten"  # the signal to all processes
 # SQL that changes further rows, in the same transaction, by the table ``going``. Apps that this one does not know add
 # theirs when they are ready.
@@ -43,7 +47,8 @@ FIND_MEMORIES: Final = """
         )
     ) ON CONFLICT DO NOTHING
 """
-SHOW: Final = "SELECT text FROM {kind} JOIN going ON kind = '{kind}' AND row = id ORDER BY id DESC LIMIT %s"
+IS_GOING: Final = "EXISTS (SELECT FROM going WHERE (kind, row) = ('{kind}', id))"
+SHOW: Final = "SELECT {text} FROM {table} WHERE {chosen} ORDER BY id DESC LIMIT %(shown)s"
 REMEMBER: Final = """
     INSERT INTO forgotten_episode SELECT digest FROM episode JOIN going ON kind = 'episode' AND row = id
     ON CONFLICT DO NOTHING
@@ -60,13 +65,29 @@ of_words: list[str] = [
     " WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0"
 ]
 
-# Other tables about a speaker, with the names of their columns for the agent and the person behind it. Apps that this
-# one does not know add theirs when they are ready.
-of_speakers: dict[str, tuple[str, str]] = {
-    "extraction_mark": ("agent", "person"),
-    "prompt_opening": ("agent", "person"),
-    "heard_message": ("speaker", "person"),
+
+class SpeakerTable(NamedTuple):
+    """Another table with rows of speakers: its columns for the agent and the person behind it; what its rows are
+    called, if people are told of them; and what is shown of one, in SQL, if anything."""
+
+    agent: str
+    person: str
+    name: str = ""
+    text: str = ""
+
+
+# Apps that this one does not know add theirs when they are ready.
+of_speakers: dict[str, SpeakerTable] = {
+    "extraction_mark": SpeakerTable("agent", "person"),
+    "prompt_opening": SpeakerTable("agent", "person"),
+    "heard_message": SpeakerTable("speaker", "person", "queued message", "NULL"),
+    "evidence": SpeakerTable("agent", "person", "sentence", "sentence"),
+    "observation": SpeakerTable("for_speaker", "for_person", "statement", "evidence"),
 }
+CLEAR_REQUESTS: Final = """
+    UPDATE forget_request SET topic = '', topic_kind = '', deleted_at = coalesce(deleted_at, statement_timestamp())
+    WHERE {chosen}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +132,54 @@ class ForgetScope:
         }
         return " AND ".join(test for test, is_given in tests.items() if is_given)
 
+    def condition_of_speaker(self, table: SpeakerTable) -> str:
+        """Return the condition in SQL for the rows of the agent and the person in this table."""
+        tests = {f"{table.agent} = %(agent)s": self.agent, f"{table.person} = %(person)s": self.person}
+        return " AND ".join(test for test, is_given in tests.items() if is_given)
+
     @property
     def is_all_of_speaker(self) -> bool:
         others = (self.conversation, self.since, self.until, self.words.strip(), self.ids)
         return bool(self.agent or self.person) and not any(others)
 
 
+class Part(NamedTuple):
+    """Rows of one kind that go, or that stay, and why; with the newest texts."""
+
+    name: str
+    rows: int
+    texts: tuple[str, ...] = ()
+    stays: str = ""
+
+    @property
+    def more(self) -> int:
+        """How many have no text here."""
+        return self.rows - len(self.texts)
+
+    def __str__(self) -> str:
+        return format_count(self.rows, self.name, PLURALS.get(self.name, ""))
+
+
 class Forgotten(NamedTuple):
-    """The numbers of forgotten rows, and the newest texts."""
+    """The numbers of forgotten rows. ``parts``: all kinds with their texts; of a whole speaker, also what stays."""
 
     episodes: int
     memories: int
-    examples: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def __str__(self) -> str:
+        told = [str(part) for part in self.parts if not part.stays] or ["nothing"]
+        return " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+
+
+# Of a whole speaker: what else goes and stays. Called in the transaction, while the messages are still there. Apps that
+# this one does not know add theirs when they are ready.
+of_whole_speakers: list[Callable[[ForgetScope, bool], Iterable[Part]]] = []
 
 
 def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
-    """Forget the selection for good, with its vectors and its history. Forgotten episodes do not come back when clients
-    resend them. ``is_trial``: only count."""
+    """Forget the selection for good, with its vectors and its history; of a whole speaker also the facts, sentences and
+    statements. Forgotten episodes do not come back when clients resend them. ``is_trial``: only count."""
     values, chosen = selection.values, selection.condition_of("memory")
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(MAKE_ROOM)
@@ -140,23 +192,37 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
             if cursor.rowcount <= 0:
                 break
             memories += cursor.rowcount
-        found = Forgotten(episodes, memories, _show(cursor))
+        parts = [_show(cursor, values, kind, kind, IS_GOING.format(kind=kind)) for kind in KINDS]
+        if selection.is_all_of_speaker:
+            parts += _forget_speaker(cursor, selection, values, is_trial=is_trial)
         if not is_trial:
             _delete(cursor, values)
-            for table, columns in of_speakers.items() if selection.is_all_of_speaker else ():
-                named = [pair for pair in zip(columns, ("agent", "person"), strict=True) if values[pair[1]]]
-                of_them = " AND ".join(f"{column} = %({name})s" for column, name in named)
-                cursor.execute(f"DELETE FROM {table} WHERE {of_them}", values)
         cursor.execute("DROP TABLE going")  # a transaction around this one may forget more
-    return found
+    return Forgotten(episodes, memories, tuple(part for part in parts if part.rows))
 
 
-def _show(cursor: Any) -> tuple[str, ...]:
-    shown: list[str] = []
-    for kind in ("memory", "episode"):
-        cursor.execute(SHOW.format(kind=kind), [SHOWN])
-        shown += (text for (text,) in cursor.fetchall())
-    return tuple(shown)
+def _forget_speaker(cursor: Any, selection: ForgetScope, values: dict[str, Any], *, is_trial: bool) -> Iterable[Part]:
+    others = f"{selection.condition_of('memory')} AND NOT {IS_GOING.format(kind='memory')}"
+    yield _show(cursor, values, "memory", "memory", others)._replace(stays="what others have said supports them")
+    for tell in of_whole_speakers:
+        yield from tell(selection, is_trial)
+    for name, table in of_speakers.items():
+        chosen = selection.condition_of_speaker(table)
+        if table.name:
+            yield _show(cursor, values, table.name, name, chosen, table.text)
+        if not is_trial:
+            cursor.execute(f"DELETE FROM {name} WHERE {chosen}", values)
+    if not is_trial:
+        chosen = selection.condition_of_speaker(SpeakerTable("agent", "person"))
+        cursor.execute(CLEAR_REQUESTS.format(chosen=chosen), values)
+
+
+def _show(cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str, text: str = "text") -> Part:
+    """Count the chosen rows of a table, and read the newest."""
+    cursor.execute(f"SELECT count(*) FROM {table} WHERE {chosen}", values)
+    [count] = cursor.fetchone()
+    cursor.execute(SHOW.format(text=text, table=table, chosen=chosen), values | {"shown": SHOWN})
+    return Part(name, count, tuple(text for (text,) in cursor.fetchall() if text))
 
 
 def _delete(cursor: Any, values: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from memory.models.constraints import one_of
 from memory.models.graph import Soas
 from memory.settings import registry
 
+REVOKED = "0" * 32  # begins what stands for a token's hash, of which no token is known
 SLUG = r"^[a-z0-9][a-z0-9._-]{0,63}$"  # of a project
 
 
@@ -285,6 +286,11 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def fingerprint(self) -> str:
+        """The first eight digits of its token's SHA-256; empty if the token was revoked."""
+        return "" if self.token_hash.startswith(REVOKED) else self.token_hash[:8]
 
     @property
     def token_mark(self) -> str:

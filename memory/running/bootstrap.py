@@ -75,7 +75,7 @@ OPERATING = {
     "memory.change_notificationtarget": "change, switch off and test targets of notifications, try again what failed",
     "memory.delete_notificationtarget": "delete targets of notifications",
     "memory.add_agent": "add agents",
-    "memory.change_agent": "change agents, replace their tokens",
+    "memory.change_agent": "change agents, rotate and revoke their tokens",
     "memory.delete_agent": "delete agents, and so revoke their tokens",
     "memory.add_memory": "write memories",
     "memory.change_memory": "edit memories, promote and deprecate them, take them back, restore and merge them",

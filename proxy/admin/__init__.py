@@ -1,5 +1,5 @@
-"""The admin pages of recollections, loops, the home page and *Try a text*."""
+"""The admin pages of recollections, loops, agents and persons, the home page and *Try a text*."""
 
-from proxy.admin import events, home, trial
+from proxy.admin import events, home, speakers, trial
 
-__all__ = ["events", "home", "trial"]
+__all__ = ["events", "home", "speakers", "trial"]

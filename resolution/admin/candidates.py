@@ -3,16 +3,26 @@
 from collections import Counter
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import ListFilter, Page, ReadOnly, StateFilter, limit_selection, requires
+from memory.admin.base import (
+    ListFilter,
+    Page,
+    ReadOnly,
+    StateFilter,
+    limit_selection,
+    requires,
+    speaker_filters,
+    whose,
+)
 from memory.db.transactions import run_transaction
 from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
 from memory.english.phrases import format_count
 from memory.models import PromptOpening, Soas
+from memory.templatetags.speakers import speaker
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
 from resolution.intake.candidates import dismiss, find_standing
@@ -52,10 +62,18 @@ class HolderFilter(ListFilter):
         return queryset.filter(for_speaker="") if self.value() == "nobody" else queryset.exclude(for_speaker="")
 
 
+def by_voice(rows: QuerySet[Candidate], agent: str, person: str) -> QuerySet[Candidate]:
+    """Narrow candidates to those that an agent has stated, or that hold for a person."""
+    if person:
+        return rows.filter(for_person=person, **({"for_speaker": agent} if agent else {}))
+    return rows.filter(Q(for_speaker=agent) | Q(voices__contains=[[agent]]))
+
+
 @admin.register(Candidate)
 class CandidateAdmin(ReadOnly, Page):
     list_display = ("fact", "sentence", "why_it_waits", "holds_for", "who", "said_count", "last_said_at")
-    list_filter = (CandidateFilter, HolderFilter, "channel")
+    list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice))
+    list_filter_submit = True
     search_fields = ("concept__startswith", "parent__startswith")
     search_help_text = "How the concept or the parent begins."
     sortable_by = ()
@@ -87,8 +105,8 @@ class CandidateAdmin(ReadOnly, Page):
         return WHY.get(row.why, f"over the setting {row.why}")
 
     @admin.display(description="visible to")
-    def holds_for(self, row: Candidate) -> str:
-        return f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker or "-"
+    def holds_for(self, row: Candidate) -> SafeString | str:
+        return speaker(row.for_speaker, row.for_person) if row.for_speaker else "-"
 
     @admin.display(description="against")
     def against(self, row: Candidate) -> str:
@@ -98,7 +116,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="who")
     def who(self, row: Candidate) -> SafeString:
-        names = ((agent or "unknown", channel) for agent, channel in row.voices)
+        names = ((speaker(agent), channel) for agent, channel in row.voices)
         return format_html_join(", ", "{} ({})", names)
 
     @admin.display(description="where")
@@ -146,12 +164,13 @@ class OpeningFilter(StateFilter):
 
 @admin.register(PromptOpening)
 class PromptOpeningAdmin(ReadOnly, Page):
-    list_display = ("opening", "agent", "person", "conversations", "found_at")
+    list_display = ("opening", "whose", "conversations", "found_at")
     list_filter = (OpeningFilter,)
     sortable_by = ()
     ordering = ("-id",)
-    fields = ("text", ("agent", "person"), ("state", "found_at", "hidden_at"), "conversations")
-    readonly_fields = ("conversations",)
+    fields = ("text", "whose", ("state", "found_at", "hidden_at"), "conversations")
+    readonly_fields = ("whose", "conversations")
+    whose = whose
     actions = ("keep_them",)
     has_keep_permission = requires("resolution.change_candidate")
 

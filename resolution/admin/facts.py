@@ -18,15 +18,18 @@ from memory.admin.base import (
     ListFilter,
     ReadOnly,
     WordSearch,
+    by_speaker,
     column,
     limit_selection,
     link,
     next_page,
     requires,
+    speaker_filters,
     with_keys,
 )
+from memory.attribution.client_names import voice_of
 from memory.english.phrases import shorten, tells_dimension
-from memory.models import Edge
+from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.concepts.marks import report_marked, set_mark
@@ -76,6 +79,12 @@ class DisputedFilter(SimpleListFilter):
         return with_keys(queryset, disputed)
 
 
+def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge]:
+    """Narrow facts to those that a speaker supports; without a token, all names of an address are one."""
+    support = by_speaker(Support.objects.filter(kind=Support.Kind.EDGE), voice_of(agent), person)
+    return rows.filter(pk__in=support.values("object_id"))
+
+
 @admin.register(Edge)
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     template = "resolution/fact.html"
@@ -85,6 +94,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     list_filter = (
         FlavourFilter,
         DisputedFilter,
+        *speaker_filters(by_supporter),
         "source",
         "channel",
         ("dim", AutocompleteSelectFilter),

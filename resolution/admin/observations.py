@@ -10,9 +10,19 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.base import ListFilter, Page, ReadOnly, TriedAgain, limit_selection, link, requires
+from memory.admin.base import (
+    ListFilter,
+    Page,
+    ReadOnly,
+    TriedAgain,
+    limit_selection,
+    link,
+    requires,
+    speaker_filters,
+)
 from memory.english.phrases import relate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
+from memory.templatetags.speakers import speaker
 from resolution.admin.pages import render_origin
 from resolution.intake import leases
 from resolution.pages.words import date_or_none, trace_observation
@@ -75,22 +85,30 @@ class BecomeFilter(ListFilter):
         return queryset.filter(state=Observation.State.DONE, outcome=became) if became in OUTCOMES else queryset
 
 
+def by_stater(rows: QuerySet[Observation], agent: str, person: str) -> QuerySet[Observation]:
+    """Narrow observations to statements of a speaker: those have an index."""
+    named = {"agent": agent, "for_person": person}
+    stated = {name: value for name, value in named.items() if value}
+    return rows.filter(kind=Observation.Kind.TRIPLE, **stated)
+
+
 @admin.register(Observation)
 class ObservationAdmin(TriedAgain, ReadOnly, Page):
-    list_display = ("read_at", "statement", "sentence", "became", "agent", "role", "trouble")
+    list_display = ("read_at", "statement", "sentence", "became", "whose", "role", "trouble")
     list_display_links = ("read_at",)
-    list_filter = (BecomeFilter,)
+    list_filter = (BecomeFilter, *speaker_filters(by_stater))
+    list_filter_submit = True
     search_fields = ("concept__exact",)
     search_help_text = "The concept, in full."
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "read_at", "confidence",
+        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("whose", "role"), "read_at", "confidence",
                            "request")}),
         ("What became of it", {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at",
                                           "error_text")}),
     )  # fmt: skip
-    readonly_fields = ("statement", "came_in", "became", "error_text", "read_at")
+    readonly_fields = ("statement", "whose", "came_in", "became", "error_text", "read_at")
     actions = ("try_again",)
     has_try_again_permission = requires("memory.add_edge")
 
@@ -119,6 +137,10 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
         if not row.is_isa and tells_dimension(row.dimension, is_isa=False):
             return format_html("<span>{} {} {}{}</span>", concept, relation, parent, note)
         return format_html("<span>{} {} {} [{}]{}</span>", concept, relation, parent, dimension, note)
+
+    @admin.display(description="whose")
+    def whose(self, row: Observation) -> SafeString | str:
+        return speaker(row.for_speaker or row.agent, row.for_person)
 
     @admin.display(description="said at")
     def read_at(self, row: Observation) -> datetime:

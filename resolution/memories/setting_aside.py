@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -24,7 +24,7 @@ from memory.graph.judging import Manner
 from memory.graph.store import NOBODY, Assertion, Attribution
 from memory.learning import setting_aside
 from memory.memories import store as memories
-from memory.memories.forgetting import ForgetScope, forget
+from memory.memories.forgetting import ForgetScope, forget, of_speakers
 from memory.memories.scope import Speaker
 from memory.memories.store import Change, Status
 from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
@@ -45,10 +45,17 @@ KEPT: Final = timedelta(days=30)  # before what was set aside is deleted
 ASKED: Final = "Its speaker asked to forget it."
 EDITED: Final = "Its message was edited, or taken back."
 DELETED: Final = "(deleted)"
+# The sentences of a speaker who is forgotten, also those of messages whose statements are no longer kept.
+SAID: Final = """
+    SELECT evidence FROM observation WHERE evidence <> '' AND {stated} UNION
+    SELECT sentence FROM evidence WHERE {heard} UNION
+    SELECT reason FROM going JOIN episode ON kind = 'episode' AND row = episode.id
+        JOIN edge_history USING (conversation) WHERE reason <> '' AND strpos(text, reason) > 0
+"""
 # What the change log, claims and conflicts quote of deleted statements.
 CLEAR: Final = (
-    "UPDATE edge_history SET reason = %(mark)s WHERE actor = %(agent)s AND reason = ANY(%(said)s)",
-    "UPDATE resolution_queue SET evidence = '' WHERE agent = %(agent)s AND evidence = ANY(%(said)s)",
+    "UPDATE edge_history SET reason = %(mark)s WHERE %(agent)s IN (actor, '') AND reason = ANY(%(said)s)",
+    "UPDATE resolution_queue SET evidence = '' WHERE %(agent)s IN (agent, '') AND evidence = ANY(%(said)s)",
     "UPDATE decision_change SET before = NULL, after = NULL, is_forgotten = true WHERE table_name = 'edge_candidate'"
     " AND (before ->> 'evidence' = ANY(%(said)s) OR after ->> 'evidence' = ANY(%(said)s))",
 )
@@ -260,11 +267,24 @@ def _delete(key: int) -> None:
     with connection.cursor() as cursor:
         for name in setting_aside.tables:
             cursor.execute(f"DELETE FROM {name} WHERE set_aside_by_id = %s", [key])
-        cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
-        for statement in CLEAR:
-            cursor.execute(statement, {"mark": DELETED, "agent": row.agent, "said": list(said)})
-        cursor.execute("SET LOCAL festinger.redacting = 'off'")
+        _clear(cursor, row.agent, said)
     ForgetRequest.objects.filter(pk=key).update(topic="", topic_kind="", deleted_at=Now())
+
+
+def clear_sentences(selection: ForgetScope) -> None:
+    """Clear the sentences of a speaker who is being forgotten from history, claims and the log of candidates."""
+    stated, heard = (selection.condition_of_speaker(of_speakers[name]) for name in ("observation", "evidence"))
+    with connection.cursor() as cursor:
+        cursor.execute(SAID.format(stated=stated, heard=heard), selection.values)
+        _clear(cursor, selection.agent, [sentence for (sentence,) in cursor.fetchall()])
+
+
+def _clear(cursor: Any, agent: str, said: list[str]) -> None:
+    """Clear what an agent has said, or anybody if that is empty."""
+    cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
+    for statement in CLEAR:
+        cursor.execute(statement, {"mark": DELETED, "agent": agent, "said": said})
+    cursor.execute("SET LOCAL festinger.redacting = 'off'")
 
 
 def _list_sentences(key: int) -> list[str]:

@@ -6,21 +6,19 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.english.phrases import format_count
 from memory.management.arguments import moment
 from memory.memories.forgetting import ForgetScope, forget
 
 EXAMPLE_MAX = 100  # characters
-UNTOUCHED = (
-    f"Not touched: facts and the sentences behind them (gutask forget, {settings.MANAGE} redact), backups, and what a"
-    " running server has heard and not yet written: run this again in a minute."
-)
+UNTOUCHED = "backups, and what a running server has heard and not yet written: run this again in a minute."
+FACTS = f"facts and the sentences behind them (gutask forget, {settings.MANAGE} redact), "
 
 
 class Command(BaseCommand):
     help = (
         "Forgets what users and models said, for good: the episodes for which all that you name holds, and the memories"
-        " that were made of nothing else, or have the words themselves. Clients that resend it do not bring it back."
+        " that were made of nothing else, or have the words themselves; of a whole agent or person also the facts that"
+        " nobody else has stated, and their sentences. Clients that resend it do not bring it back."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -38,12 +36,12 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(f"{error}: see {settings.MANAGE} forget --help") from None
         found = forget(selection, is_trial=is_trial)
+        for part in found.parts if is_trial else ():
+            self.stdout.write(f"{part}{f' stays: {part.stays}' if part.stays else ''}")
+            for text in part.texts:
+                self.stdout.write(f"  {' '.join(text.split())[:EXAMPLE_MAX]}")
         if is_trial:
-            for text in found.examples:
-                self.stdout.write(" ".join(text.split())[:EXAMPLE_MAX])
-        what = f"{format_count(found.episodes, 'episode')} and {format_count(found.memories, 'memory', 'memories')}"
-        if is_trial:
-            self.stdout.write(f"Would forget {what}; nothing was changed.")
+            self.stdout.write(f"Would forget {found}; nothing was changed.")
         else:
-            self.stdout.write(f"Forgot {what}.")
-            self.stdout.write(UNTOUCHED)
+            self.stdout.write(f"Forgot {found}.")
+            self.stdout.write(f"Not touched: {'' if selection.is_all_of_speaker else FACTS}{UNTOUCHED}")

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
-from memory.admin.base import LINK, Page, ReadOnly, column, link, next_page, requires
+from memory.admin.base import LINK, Page, ReadOnly, column, link, next_page, requires, speaker_filters, whose
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
@@ -48,9 +48,9 @@ class TextSearch:
 @admin.register(Episode)
 class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
     lexemes = INDEXED_LEXEMES
-    list_display = ("when_said", "beginning", "role", "agent", "person", "project")
+    list_display = ("when_said", "beginning", "role", "whose", "project")
     list_display_links = ("beginning",)
-    list_filter = ("role", ("project", AutocompleteSelectFilter))
+    list_filter = ("role", ("project", AutocompleteSelectFilter), *speaker_filters())
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)
@@ -58,15 +58,16 @@ class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("text", "role", "when_said", ("agent", "person"), "project")}),
+        (None, {"fields": ("text", "role", "when_said", "whose", "project")}),
         ("Around it", {"fields": ("conversation_around", "remembered", "unfit")}),
         ("Queue", {"fields": ("read_at",)}),
     )
-    readonly_fields = ("when_said", "conversation_around", "remembered", "unfit")
+    readonly_fields = ("when_said", "whose", "conversation_around", "remembered", "unfit")
     actions = ("forget_them",)
     actions_detail = ("take_back", "forget")
     has_take_back_permission = requires("memory.change_memory")
 
+    whose = whose
     when_said = column("said_at", format_date, "said at")
     forget_them = make_forgetting("Delete permanently, with memories derived from nothing else …")
 

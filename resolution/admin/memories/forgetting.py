@@ -14,7 +14,6 @@ from django.urls import reverse
 from unfold.decorators import action
 
 from memory.admin.base import ACTION_MAX, Page, limit_selection
-from memory.english.phrases import format_count
 from memory.memories.forgetting import ForgetScope, Forgotten, forget
 from memory.types import whole_number
 
@@ -53,7 +52,7 @@ def make_forgetting(description: str) -> Callable[[Page, HttpRequest, QuerySet[A
             return _ask(request, kind, queryset)
         keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
         if keys:
-            what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
+            what = forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX])))
             # One entry without texts: Django's own entries, one per row, would keep what was forgotten.
             table = ContentType.objects.get_for_model(queryset.model)
             LogEntry.objects.create(
@@ -72,16 +71,12 @@ def _ask(request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySe
         **admin.site.each_context(request),
         "title": "Delete permanently",
         "address": find_address(kind),
-        "what": _count(found),
-        "examples": found.examples,
-        "others": found.episodes + found.memories - len(found.examples),
-        "keys": ",".join(map(str, keys)),
-        "first": keys[0] if keys else "",
+        "found": found,
+        "fields": {
+            "action": "forget_them",
+            "_selected_action": keys[0] if keys else "",
+            "keys": ",".join(map(str, keys)),
+        },
         "more": more.removeprefix(". "),
     }
     return TemplateResponse(request, "resolution/forget.html", context)
-
-
-def _count(gone: Forgotten) -> str:
-    counted = ((gone.episodes, "episode", "episodes"), (gone.memories, "memory", "memories"))
-    return " and ".join(format_count(count, *names) for count, *names in counted if count) or "nothing"

@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import ListFilter, Page, column, link
+from memory.admin.base import ListFilter, Page, column, link, speaker_filters, whose
 from memory.channels import Channel
 from memory.memories import store
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
@@ -90,7 +90,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
-    list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
+    list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter), *speaker_filters())
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)
@@ -100,6 +100,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
     actions_detail = (*acting.ACTS, "merge_with", "separate", "forget")
     readonly_fields = (
+        "whose",
         "sureness",
         "state",
         "evidence",
@@ -112,7 +113,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         "slot",
         "unfit",
     )
-    fixed_fields = ("agent", "person")
     own_views = {**Unfits.own_views, "search/": searching.search_page, "merge/": acting.merge_page}
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -127,7 +127,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         if obj is None:
             return ((None, {"fields": ("text", "category", "project", "agent", "person")}),)
         return (
-            (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
+            (None, {"fields": ("text", "category", "project", "whose")}),
             ("Confidence", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot", "unfit")}),
             ("What happened to it", {"fields": ("happened",)}),
@@ -178,9 +178,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
 
     # --- columns ---
 
-    @admin.display(description="whose")
-    def whose(self, row: Memory) -> str:
-        return f"{row.person} ({row.agent})" if row.person else row.agent
+    whose = whose
 
     @admin.display(description="confidence")
     def sureness(self, row: Memory) -> str:

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, limit_selection, next_page, requires
+from memory.admin.base import Page, ReadOnly, limit_selection, next_page, requires, whose
 from memory.english.phrases import format_count
 from memory.models import Episode, ForgetRequest, Memory
 from resolution.admin.pages import changes
@@ -20,16 +20,17 @@ SHOWN = 50  # rows of each kind
 
 @admin.register(ForgetRequest)
 class ForgetRequestAdmin(ReadOnly, Page):
-    list_display = ("said_at", "about", "agent", "person", "row_count", "facts", "state")
+    list_display = ("said_at", "about", "whose", "row_count", "facts", "state")
     list_display_links = ("about",)
     list_filter = ("effect",)
     search_fields = ("agent__exact", "person__exact")
     search_help_text = "The agent or the person, in full."
     sortable_by = ()
     ordering = ("-id",)
-    fields = ("about", "effect", ("agent", "person"), "said_at", "state", "request", "facts", "messages", "memories")
-    readonly_fields = ("about", "state", "facts", "messages", "memories")
+    fields = ("about", "effect", "whose", "said_at", "state", "request", "facts", "messages", "memories")
+    readonly_fields = ("about", "whose", "state", "facts", "messages", "memories")
     actions = ("undo_them",)
+    whose = whose
     has_undo_permission = requires("memory.change_memory")
     own_views = {"<int:row_id>/undo/": "undo"}
 
