@@ -54,6 +54,14 @@ class Migration(migrations.Migration):
                 max_length=12,
             ),
         ),
+        migrations.AddIndex(
+            model_name="decision",
+            index=models.Index(
+                condition=models.Q(("candidate__isnull", False)),
+                fields=["candidate"],
+                name="decision_candidate_id_index",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="decision",
             constraint=models.CheckConstraint(

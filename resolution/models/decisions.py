@@ -81,7 +81,8 @@ OF_CANDIDATES = ("promote", "reject")
 
 @one_of("kind", "source")
 class Decision(models.Model):
-    """A decision about a conflict or a candidate, or a change that a job made. Append-only: an undo is a decision of its own."""
+    """A decision about a conflict or a candidate, or a change that a job made. Append-only: an undo is a decision of
+    its own."""
 
     class Kind(models.TextChoices):
         DECOMPOSE = "decompose", "dimension decomposed"
@@ -132,6 +133,9 @@ class Decision(models.Model):
         indexes = [
             models.Index(fields=["-at"], name="decision_newest_first"),
             models.Index(fields=["claim"], name="decision_claim_id_index"),
+            models.Index(
+                fields=["candidate"], condition=Q(candidate__isnull=False), name="decision_candidate_id_index"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
