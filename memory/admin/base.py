@@ -1,6 +1,7 @@
 """Base classes and functions of the admin pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from django import forms
@@ -14,6 +15,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
 from django.utils.html import format_html
@@ -22,6 +24,8 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import RangeDateFilter, TextFilter
+from unfold.utils import parse_date_str
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
@@ -169,6 +173,33 @@ class StateFilter(ListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(state=self.value() or self.default)
+
+
+class SpeakerFilter(TextFilter):
+    """A filter by who said it, by columns that an index begins with."""
+
+    title = "agent, or agent/person"
+    parameter_name = "speaker"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        agent, _, person = (self.value() or "").replace("\x00", "").strip().partition("/")
+        return self.select(queryset, {"agent": agent} | ({"person": person} if person else {})) if agent else queryset
+
+    def select(self, rows: QuerySet[Any], speaker: dict[str, str]) -> QuerySet[Any]:
+        return rows.filter(**speaker)
+
+
+class DayFilter(RangeDateFilter):
+    """A filter by days, both included."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        # Unfold would compare the column with midnights that have no time zone; a date of it would need its own index.
+        for end, lookup, more in (("from", "gte", 0), ("to", "lt", 1)):
+            day = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}", "")))
+            if day is not None:
+                begin = timezone.make_aware(datetime.combine(day + timedelta(days=more), time.min))
+                queryset = queryset.filter(**{f"{self.parameter_name}__{lookup}": begin})
+        return queryset
 
 
 class WordSearch:

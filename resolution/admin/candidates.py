@@ -40,6 +40,7 @@ class HolderFilter(ListFilter):
 
 @admin.register(Candidate)
 class CandidateAdmin(DeskPage):
+    empty = "Candidates are statements of pages, tools and models, which wait until somebody vouches for them."
     list_filter = (CandidateFilter, HolderFilter, "channel")
     search_fields = ("concept__startswith", "parent__startswith")
     search_help_text = "How the concept or the parent begins"
@@ -118,6 +119,7 @@ class OpeningFilter(StateFilter):
 
 @admin.register(PromptOpening)
 class PromptOpeningAdmin(ReadOnly, Page):
+    empty = "Texts with which a program begins its prompts. They are found when many conversations begin alike."
     list_display = ("opening", "agent", "person", "conversations", "found_at")
     list_filter = (OpeningFilter,)
     sortable_by = ()

@@ -13,13 +13,11 @@ from unfold.contrib.filters.admin import (
     ChoicesDropdownFilter,
     DropdownFilter,
     FieldTextFilter,
-    RangeDateFilter,
     TextFilter,
 )
-from unfold.utils import parse_date_str
 
 from memory import llm
-from memory.admin.base import as_token, link, next_page, requires, word_ids
+from memory.admin.base import DayFilter, as_token, link, next_page, requires, word_ids
 from memory.models import Soas
 from resolution.actors import Actor
 from resolution.admin.desk import DeskPage, bulk
@@ -89,23 +87,17 @@ class SpeakerFilter(DropdownFilter):
         return queryset.filter(is_of_one_speaker=self.value() == "one") if self.value() else queryset
 
 
-class OpenedFilter(RangeDateFilter):
-    """A filter by the days on which conflicts were opened, both included."""
+class OpenedFilter(DayFilter):
+    """A filter by the days on which conflicts were opened."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.title = "day of opening"
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> QuerySet[Conflict]:
-        # Unfold would compare the column with midnights that have no time zone.
-        for end, lookup in (("from", "gte"), ("to", "lte")):
-            if (day := parse_date_str(str(self.used_parameters.get(f"detected_at_{end}", "")))) is not None:
-                queryset = queryset.filter(**{f"detected_at__date__{lookup}": day})
-        return queryset
-
 
 @admin.register(Conflict)
 class ConflictAdmin(DeskPage):
+    empty = "A conflict opens when two statements contradict each other and neither is clearly the better one."
     change_list_template = "resolution/conflict_list.html"
     list_filter = (
         StatusFilter,

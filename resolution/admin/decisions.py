@@ -39,6 +39,7 @@ class EffectFilter(ListFilter):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnly, Page):
+    empty = "What operators and the resolver decide about conflicts and candidates, each with Undo."
     list_display = ("at", "what", "about", "reason", "by", "state")
     list_filter = (EffectFilter, "kind", "source")
     search_fields = ("actor",)
@@ -141,6 +142,7 @@ class DecisionAdmin(ReadOnly, Page):
 
 @admin.register(DecidedTriple)
 class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
+    empty = "Statements that a decision has settled. Repeated by the same source, they change nothing."
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
     word_fields = ("concept", "parent")

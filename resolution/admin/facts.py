@@ -16,6 +16,7 @@ from memory.admin.base import (
     COUNTED_MAX,
     ListFilter,
     ReadOnly,
+    SpeakerFilter,
     WordSearch,
     column,
     limit_selection,
@@ -24,7 +25,7 @@ from memory.admin.base import (
     with_keys,
 )
 from memory.english.phrases import shorten, tells_dimension
-from memory.models import Edge
+from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.pages import ReadPage, ReasonForm, dialog, leave_dialog, with_button
@@ -73,8 +74,16 @@ class DisputedFilter(SimpleListFilter):
         return with_keys(queryset, disputed)
 
 
+class SupporterFilter(SpeakerFilter):
+    """A filter by who has stated a fact, also if others have."""
+
+    def select(self, rows: QuerySet[Edge], speaker: dict[str, str]) -> QuerySet[Edge]:
+        return rows.filter(pk__in=Support.objects.filter(kind=Support.Kind.EDGE, **speaker).values("object_id"))
+
+
 @admin.register(Edge)
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
+    empty = "Facts are learned from prompts that pass, or taught: gutask iknowthat 'kvasir -isa repo'."
     template = "resolution/fact.html"
     missing = "There is no fact {}: it may be in the history."
     list_display = ("fact", "sentence", "sureness", "who", "confirmed", "dispute")
@@ -82,6 +91,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     list_filter = (
         FlavourFilter,
         DisputedFilter,
+        SupporterFilter,
         "source",
         "channel",
         ("dim", AutocompleteSelectFilter),

@@ -10,7 +10,17 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.base import ListFilter, Page, ReadOnly, TriedAgain, limit_selection, link, requires
+from memory.admin.base import (
+    DayFilter,
+    ListFilter,
+    Page,
+    ReadOnly,
+    SpeakerFilter,
+    TriedAgain,
+    limit_selection,
+    link,
+    requires,
+)
 from memory.english.phrases import relate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
 from resolution.admin.pages import render_origin
@@ -35,6 +45,7 @@ class WaitingFilter(ListFilter):
 class HeardMessageAdmin(TriedAgain, ReadOnly, Page):
     """The texts are never shown: they belong to their speakers."""
 
+    empty = "Messages that a worker has yet to read: usually none, for it takes them within a second."
     list_display = ("created_at", "role", "agent", "length", "attempts", "state", "trouble")
     list_filter = (WaitingFilter,)
     sortable_by = ()
@@ -75,11 +86,21 @@ class BecomeFilter(ListFilter):
         return queryset.filter(state=Observation.State.DONE, outcome=became) if became in OUTCOMES else queryset
 
 
+class SpeakerOfTriples(SpeakerFilter):
+    """The index has statements only, not questions about a concept."""
+
+    def select(self, rows: QuerySet[Observation], speaker: dict[str, str]) -> QuerySet[Observation]:
+        names = {"agent": "agent", "person": "for_person"}
+        return rows.filter(kind=Observation.Kind.TRIPLE, **{names[key]: value for key, value in speaker.items()})
+
+
 @admin.register(Observation)
 class ObservationAdmin(TriedAgain, ReadOnly, Page):
+    empty = "Statements as they were read from prompts, with what became of each."
     list_display = ("read_at", "statement", "sentence", "became", "agent", "role", "trouble")
     list_display_links = ("read_at",)
-    list_filter = (BecomeFilter,)
+    list_filter = (BecomeFilter, SpeakerOfTriples, ("created_at", DayFilter))
+    list_filter_submit = True
     search_fields = ("concept__exact",)
     search_help_text = "The concept, in full."
     sortable_by = ()

@@ -12,7 +12,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import Page, ReadOnly, column, link
+from memory.admin.base import DayFilter, Page, ReadOnly, SpeakerFilter, column, link
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
@@ -41,10 +41,11 @@ class TextSearch:
 
 @admin.register(Episode)
 class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
+    empty = "Messages of users and models that pass through Festinger, kept for 90 days."
     lexemes = INDEXED_LEXEMES
     list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
-    list_filter = ("role", ("project", AutocompleteSelectFilter))
+    list_filter = (SpeakerFilter, ("said_at", DayFilter), "role", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)

@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import ListFilter, Page, column, link
+from memory.admin.base import ListFilter, Page, SpeakerFilter, column, link
 from memory.channels import Channel
 from memory.memories import store
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
@@ -87,9 +87,10 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 @admin.register(Memory)
 class MemoryAdmin(Forgets, TextSearch, Page):
+    empty = "Memories are short sentences that prompts get. Say “Remember that …” in a chat, or write one here."
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
-    list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
+    list_filter = (StatusFilter, SpeakerFilter, "category", "channel", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)
