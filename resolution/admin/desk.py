@@ -78,7 +78,7 @@ class DeskPage(ReadOnly, Page):
     own_views: Mapping[str, str] = {
         "next/": "next",
         "bulk/undo/": "undo_bulk",
-        "<int:row_id>/decide/": "decide",
+        "<int:desk_id>/decide/": "decide",
     }
     state_field: ClassVar[str]
     noun: ClassVar[str]
@@ -141,14 +141,14 @@ class DeskPage(ReadOnly, Page):
     # --- decisions ---
 
     @method_decorator(require_POST)
-    def decide(self, request: HttpRequest, row_id: int) -> HttpResponse:
+    def decide(self, request: HttpRequest, desk_id: int) -> HttpResponse:
         if not self.has_decide_permission(request):
             raise PermissionDenied
         given = request.POST.dict()
         # Without this check, a row could be decided that has changed since it was shown.
-        if (seen := parse_seen(given.get("seen", ""))) is None or seen[0] != row_id:
+        if (seen := parse_seen(given.get("seen", ""))) is None or seen[0] != desk_id:
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
-            return self._show(request, row_id, typed=given)
+            return self._show(request, desk_id, typed=given)
         try:
             decision = self.carry_out(*seen, given.get("decision", ""), given, actor_of(request))
         except UnknownId as error:
@@ -156,13 +156,13 @@ class DeskPage(ReadOnly, Page):
             return redirect(self._address("changelist"))
         except DecisionError as error:
             messages.error(request, f"Nothing was decided. {error}")
-            return self._show(request, row_id, typed=given)
+            return self._show(request, desk_id, typed=given)
         back = self._list(request) if given.get("then") == "list" else next_page(request)
         address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{filters_of(request)}"
         self._report(request, f"Decided. {describe_decision(decision)}.", "Undo", address, next=back)
         if back:
             return redirect(back)
-        after = self.model._default_manager.get(pk=row_id)
+        after = self.model._default_manager.get(pk=desk_id)
         if getattr(after, self.state_field) == "open":  # another of its members is undecided
             return redirect(f"{_page_of(after)}{filters_of(request)}")
         return self._go_on(request, after)
