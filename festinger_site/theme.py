@@ -53,6 +53,74 @@ def are_memories(request: HttpRequest) -> bool:
     return request.path.startswith(begin) and request.path != search
 
 
+# At most twelve entries are seen at once: a section is folded unless the page is in it.
+MENU: list[MenuItem] = [
+    {
+        "items": [
+            page("Home", "home", "admin:index"),
+            rows("Conflicts", "balance", "resolution.conflict"),
+            rows("Candidates", "pending", "resolution.candidate"),
+            rows("Runs", "play_circle", "resolution.run"),
+            page("Live", "sensors", "admin:proxy_live", "proxy.view_recollectionevent"),
+            page("Try a text", "science", "admin:proxy_try", "memory.view_edge"),
+        ],
+    },
+    section(
+        "Graph",
+        rows("Concepts", "category", "memory.soas"),
+        rows("Facts", "share", "memory.edge"),
+        rows("Dimensions", "straighten", "memory.dimension"),
+        page("Export and import", "swap_vert", "admin:resolution_transfer", "memory.view_edge"),
+    ),
+    section(
+        "Memories",
+        page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
+        page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
+        rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
+        rows("Episodes", "forum", "memory.episode"),
+        rows("Set aside", "visibility_off", "memory.forgetrequest"),
+        rows("Projects", "folder", "memory.project"),
+        rows("Project state", "flag", "memory.projectstate"),
+    ),
+    section(
+        "Administration",
+        rows("Settings", "tune", "memory.config"),
+        rows("Mute patterns", "volume_off", "memory.mutepattern"),
+        rows("Language models", "smart_toy", "memory.languagemodel"),
+        rows("Agents", "badge", "memory.agent"),
+        rows("Notifications", "notifications", "memory.notificationtarget"),
+        rows("Heartbeats", "ecg_heart", "memory.heartbeat"),
+        rows("Schedules", "schedule", "django_celery_beat.periodictask"),
+        rows("Accounts", "person", "auth.user") | {"permission": is_superuser},
+        rows("Groups", "group", "auth.group") | {"permission": is_superuser},
+    ),
+    section(
+        "Records",
+        rows("Decisions", "gavel", "resolution.decision"),
+        rows("History", "history", "memory.edgehistory"),
+        rows("Decided triples", "rule", "resolution.decidedtriple"),
+        rows("Queued messages", "hourglass_top", "memory.heardmessage"),
+        rows("Program prompts", "precision_manufacturing", "memory.promptopening"),
+        rows("Observations", "hearing", "memory.observation"),
+        rows("Evidence", "format_quote", "memory.evidence"),
+        rows("Recollections", "lightbulb", "proxy.recollectionevent") | {"active": are_recollections},
+        rows("Loop events", "all_inclusive", "proxy.loopevent"),
+        rows("Model calls", "receipt_long", "memory.llmcall"),
+        rows("Deliveries", "outgoing_mail", "memory.notificationdelivery"),
+    ),
+]
+
+
+def navigation(request: HttpRequest) -> list[MenuItem]:
+    """Return the menu with the numbers of what needs an operator."""
+    from resolution.pages.queue_summary import count_for_menu
+
+    counts = count_for_menu() if request.user.is_staff else {}
+    first, *sections = MENU
+    items = [item | ({"badge": counts[item["title"]]} if counts.get(item["title"]) else {}) for item in first["items"]]
+    return [first | {"items": items}, *sections]
+
+
 UNFOLD = {
     "SITE_TITLE": "Festinger",
     "SITE_HEADER": "Festinger",
@@ -61,69 +129,13 @@ UNFOLD = {
     # Functions, because Unfold tries to import strings for each page. The addresses begin with STATIC_URL.
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _: "/static/festinger/icon.svg"}],
     "STYLES": [lambda _: "/static/festinger/festinger.css"],
+    "SCRIPTS": [lambda _: "/static/festinger/lists.js"],
     "DASHBOARD_CALLBACK": "proxy.admin.home.context",
     "LOGIN": {"form": "proxy.access.login.LoginForm"},
     "COMMAND": {"search_callback": "festinger_site.admin.search.find"},  # Ctrl K
     "SIDEBAR": {
         "show_search": True,
         "command_search": True,
-        "navigation": [
-            {
-                "items": [
-                    page("Home", "home", "admin:index"),
-                    rows("Conflicts", "balance", "resolution.conflict"),
-                    rows("Candidates", "pending", "resolution.candidate"),
-                    page("Live", "sensors", "admin:proxy_live", "proxy.view_recollectionevent"),
-                    page("Try a text", "science", "admin:proxy_try", "memory.view_edge"),
-                ],
-            },
-            section(
-                "Graph",
-                rows("Concepts", "category", "memory.soas"),
-                rows("Facts", "share", "memory.edge"),
-                rows("Dimensions", "straighten", "memory.dimension"),
-                page("Export and import", "swap_vert", "admin:resolution_transfer", "memory.view_edge"),
-            ),
-            section(
-                "Memories",
-                page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
-                page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
-                rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
-                rows("Episodes", "forum", "memory.episode"),
-                rows("Set aside", "visibility_off", "memory.forgetrequest"),
-                rows("Projects", "folder", "memory.project"),
-                rows("Project state", "flag", "memory.projectstate"),
-            ),
-            section(
-                "Activity",
-                rows("Decisions", "gavel", "resolution.decision"),
-                rows("Runs", "play_circle", "resolution.run"),
-            ),
-            section(
-                "Administration",
-                rows("Settings", "tune", "memory.config"),
-                rows("Mute patterns", "volume_off", "memory.mutepattern"),
-                rows("Language models", "smart_toy", "memory.languagemodel"),
-                rows("Agents", "badge", "memory.agent"),
-                rows("Notifications", "notifications", "memory.notificationtarget"),
-                rows("Heartbeats", "ecg_heart", "memory.heartbeat"),
-                rows("Schedules", "schedule", "django_celery_beat.periodictask"),
-                rows("Accounts", "person", "auth.user") | {"permission": is_superuser},
-                rows("Groups", "group", "auth.group") | {"permission": is_superuser},
-            ),
-            section(
-                "Records",
-                rows("History", "history", "memory.edgehistory"),
-                rows("Decided triples", "rule", "resolution.decidedtriple"),
-                rows("Queued messages", "hourglass_top", "memory.heardmessage"),
-                rows("Program prompts", "precision_manufacturing", "memory.promptopening"),
-                rows("Observations", "hearing", "memory.observation"),
-                rows("Evidence", "format_quote", "memory.evidence"),
-                rows("Recollections", "lightbulb", "proxy.recollectionevent") | {"active": are_recollections},
-                rows("Loop events", "all_inclusive", "proxy.loopevent"),
-                rows("Model calls", "receipt_long", "memory.llmcall"),
-                rows("Deliveries", "outgoing_mail", "memory.notificationdelivery"),
-            ),
-        ],
+        "navigation": navigation,
     },
 }

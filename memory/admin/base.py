@@ -1,6 +1,7 @@
 """Base classes and functions of the admin pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from django import forms
@@ -15,6 +16,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
 from django.utils.html import format_html
@@ -23,7 +25,8 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
-from unfold.contrib.filters.admin import TextFilter
+from unfold.contrib.filters.admin import RangeDateFilter, TextFilter
+from unfold.utils import parse_date_str
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
@@ -66,6 +69,7 @@ class Page(ModelAdmin):
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
     list_name = ""  # the name in the menu, if it differs from the model's
+    empty = ""  # what an empty list would hold, and how it gets there
     # Views of the page, or the names of the methods that are views, by the end of their path. The URL is named after
     # the path: "bulk/undo/" makes it APP_MODEL_bulk_undo.
     own_views: Mapping[str, str | Callable[..., HttpResponse]] = {}
@@ -201,6 +205,19 @@ def speaker_filters(narrow: Narrow = by_speaker) -> tuple[type[TextFilter], type
             return narrow(queryset, "", person) if person and not request.GET.get("agent") else queryset
 
     return AgentFilter, PersonFilter
+
+
+class DayFilter(RangeDateFilter):
+    """A filter by days, both included."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        # Unfold would compare the column with midnights that have no time zone; a date of it would need its own index.
+        for end, lookup, more in (("from", "gte", 0), ("to", "lt", 1)):
+            day = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}", "")))
+            if day is not None:
+                begin = timezone.make_aware(datetime.combine(day + timedelta(days=more), time.min))
+                queryset = queryset.filter(**{f"{self.parameter_name}__{lookup}": begin})
+        return queryset
 
 
 class WordSearch:

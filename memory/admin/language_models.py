@@ -52,6 +52,7 @@ class LanguageModelForm(SecretForm):
 
 @admin.register(LanguageModel)
 class LanguageModelAdmin(TriedOutPage):
+    empty = "Language models are optional: one decides conflicts, explains unknown names and consolidates memories."
     form = LanguageModelForm
     list_display = ("id", "provider", "model_name", "base_url", "has_key", "used_for", "input_price", "output_price")
     list_display_links = ("id", "model_name")
@@ -143,6 +144,7 @@ class LanguageModelAdmin(TriedOutPage):
 
 @admin.register(LlmCall)
 class LlmCallAdmin(ReadOnly, Page):
+    empty = "Each question to a language model has a line here. Add a language model, and choose what it is used for."
     list_name = "model calls"
     list_display = ("at", "purpose", "about", "model_link", "input_tokens", "output_tokens", "cost", "duration_ms",
                     "error")  # fmt: skip

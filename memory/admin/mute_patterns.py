@@ -32,6 +32,7 @@ def describe_matches(pattern: str) -> str:
 
 @admin.register(MutePattern)
 class MutePatternAdmin(NamesChanges, Page):
+    empty = "A pattern mutes all names that it fits, so that they are neither recalled nor asked about."
     list_display = ("pattern", "matches", "created_at")
     search_fields = ("pattern",)
     ordering = ("pattern",)

@@ -66,6 +66,7 @@ class NotificationTargetForm(SecretForm):
 
 @admin.register(NotificationTarget)
 class NotificationTargetAdmin(TriedOutPage):
+    empty = "A target is an address or a webhook that is told when something needs you."
     form = NotificationTargetForm
     list_name = "notifications"
     list_display = ("address", "kind", "wanted", "is_on", "trouble")
@@ -101,6 +102,7 @@ class NotificationTargetAdmin(TriedOutPage):
 
 @admin.register(NotificationDelivery)
 class NotificationDeliveryAdmin(TriedAgain, ReadOnly, Page):
+    empty = "Messages to notification targets. Add a target under Notifications."
     list_name = "deliveries"
     list_display = ("created_at", "event", "summary", "target_link", "badge", "attempts", "attempted_at", "trouble")
     list_display_links = ("created_at",)

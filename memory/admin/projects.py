@@ -28,6 +28,7 @@ def link_to_list(model: type[Memory | Episode], project: Project, count: int) ->
 
 @admin.register(Project)
 class ProjectAdmin(NamesChanges, Page):
+    empty = "A project has memories and values of its own. Agents name it with the header X-Festinger-Project."
     list_display = ("slug", "name", "is_open", "memories_count", "episodes_count", "created_at", "mirror")
     list_filter = ("is_open",)
     search_fields = ("slug", "name")

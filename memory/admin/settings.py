@@ -140,6 +140,12 @@ class SettingsForm(forms.Form):
             for group, keys in groupby(self.keys, registry.group_of)
         ]
 
+    @property
+    def open_groups(self) -> set[str]:
+        """The groups with a value that is not the default, or that is refused."""
+        fields = {key: cast(SettingField, self.fields[key]) for key in self.keys}
+        return {field.group for key, field in fields.items() if not field.is_default or key in self.errors}
+
     def changes(self) -> dict[str, tuple[str, str]]:
         """Return what was shown and what was entered instead, by key. The form must be valid."""
         entered = {key: (self.cleaned_data[SHOWN + key], self.cleaned_data[key]) for key in self.keys}

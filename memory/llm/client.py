@@ -199,10 +199,10 @@ def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
     """Return the model that operators chose for this. Raises NoModel, which says what to do."""
     model_id = getattr(tuning or Config.tuning(), setting)
     if model_id is None:
-        raise NoModel(f"No model is chosen: add one, and enter its id as {setting} in the settings.")
+        raise NoModel("No model is chosen: set one up under Language models (optional).")
     model = LanguageModel.objects.filter(pk=model_id).first()
     if model is None:
-        raise NoModel(f"There is no model {model_id}: enter the id of another as {setting} in the settings.")
+        raise NoModel(f"There is no model {model_id}: choose another under Language models.")
     return model
 
 

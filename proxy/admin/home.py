@@ -261,6 +261,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 class HourlyFiguresAdmin(ReadOnly, Page):
     """The figures behind the page's charts."""
 
+    empty = "Figures of each hour. The worker takes them every five minutes."
     list_display = [field.name for field in HourlyFigures._meta.fields if field.name != "taken_at"]
     ordering = ("-hour",)
 

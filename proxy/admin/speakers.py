@@ -244,7 +244,7 @@ class AgentList(ChangeList):
         heard = {one["agent"]: one for one in events.annotate(last=Max("at"), today=today)}
         for row in rows:
             row.heard = heard.get(row.name)
-        self.without_token = [name for name in live_feed.names()[0] if not is_registered(name)]
+        self.without_token = [name for name in sorted(live_feed.list_seen()["agent"]) if not is_registered(name)]
 
 
 @admin.register(Agent)

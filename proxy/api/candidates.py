@@ -5,7 +5,6 @@ from typing import Literal
 from django.db.models import Q
 from ninja import Field
 
-from memory.db.transactions import run_transaction
 from proxy.access.caller import Caller
 from proxy.access.scopes import may
 from proxy.api import endpoint
@@ -54,9 +53,10 @@ def list_candidates(caller: Caller, given: CandidateQuery) -> Page[CandidateOut]
 @endpoint.post("/candidates/{candidate_id}/promote", scope="operator", writes=True)
 def promote_candidate(caller: Caller, candidate_id: int, given: Input) -> DecidedCandidate:
     """Promote a candidate to a fact."""
-    outcome = promote(candidate_id, act_as(caller))
-    if outcome is None:
+    promotion = promote(candidate_id, act_as(caller))
+    if promotion is None:
         raise NotFound(UNKNOWN.format(id=candidate_id))
+    outcome = promotion.outcome
     claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
     return DecidedCandidate(status=outcome.status, fact=Fact.model_validate(outcome.fact), **claim)
 
@@ -64,6 +64,6 @@ def promote_candidate(caller: Caller, candidate_id: int, given: Input) -> Decide
 @endpoint.post("/candidates/{candidate_id}/dismiss", scope="operator", writes=True)
 def dismiss_candidate(caller: Caller, candidate_id: int, given: Input) -> DecidedCandidate:
     """Dismiss a candidate, for now and when it is said again."""
-    if not run_transaction(lambda: dismiss([candidate_id], act_as(caller))):
+    if dismiss(candidate_id, act_as(caller)) is None:
         raise NotFound(UNKNOWN.format(id=candidate_id))
     return DecidedCandidate(status="dismissed")

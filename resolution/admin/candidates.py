@@ -1,47 +1,23 @@
 """Admin pages for what is not recalled until somebody vouches for it: candidates, and templates of programs."""
 
-from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.http import HttpRequest, HttpResponse
 
-from memory.admin.base import (
-    ListFilter,
-    Page,
-    ReadOnly,
-    StateFilter,
-    limit_selection,
-    requires,
-    speaker_filters,
-    whose,
-)
-from memory.db.transactions import run_transaction
-from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
-from memory.english.phrases import format_count
+from memory.admin.base import ListFilter, Page, ReadOnly, StateFilter, limit_selection, requires, speaker_filters, whose
 from memory.models import PromptOpening, Soas
-from memory.templatetags.speakers import speaker
-from resolution.admin.concepts.marks import set_mark
-from resolution.admin.pages import actor_of, render_origin
-from resolution.intake.candidates import dismiss, find_standing
+from resolution.actors import Actor
+from resolution.admin.concepts.marks import report_marked, set_mark
+from resolution.admin.desk import DeskPage, bulk
+from resolution.conflicts.verdict import VerdictMistake, read_reason
+from resolution.errors import DecisionError, UnknownId
+from resolution.intake.candidates import dismiss
 from resolution.memories.templates import keep
-from resolution.models import Candidate
-from resolution.naming.names import TWO_NAMES, promote
-from resolution.pages.words import find_origins
-
-WHY = {
-    "unsure": "speaker-only: recalled to its speaker until another source states it",
-    "quoted": "quoted from a page, tool or mail",
-    "assistant": "only a model has said it",
-    "explained": "a model's conclusion",
-    "quarantined": "its agent was quarantined",
-    "another fact stands": "another fact is current in its slot",
-    TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
-    "only believed": "its speaker only believes it, or was told so",
-    **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, INSTRUCTION, ADDRESS, HOST)},
-}
+from resolution.models import Candidate, Decision
+from resolution.naming.names import promote
+from resolution.pages.candidates import CandidatePage, load_candidate, read_candidates
 
 
 class CandidateFilter(StateFilter):
@@ -70,90 +46,76 @@ def by_voice(rows: QuerySet[Candidate], agent: str, person: str) -> QuerySet[Can
 
 
 @admin.register(Candidate)
-class CandidateAdmin(ReadOnly, Page):
-    list_display = ("fact", "sentence", "why_it_waits", "holds_for", "who", "said_count", "last_said_at")
+class CandidateAdmin(DeskPage):
+    empty = "Candidates are statements of pages, tools and models, which wait until somebody vouches for them."
     list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice))
-    list_filter_submit = True
     search_fields = ("concept__startswith", "parent__startswith")
-    search_help_text = "How the concept or the parent begins."
-    sortable_by = ()
+    search_help_text = "How the concept or the parent begins"
     ordering = ("-last_said_at", "-id")
-    actions = ("promote_them", "dismiss_them", "mute_them")
-    fieldsets = (
-        (None, {"fields": ("fact", "sentence", "why_it_waits", "holds_for", "against", "channel", "confidence")}),
-        (
-            "Who has said it",
-            {"fields": ("who", "where_it_was_said", "said_count", "conversations", "first_said_at", "last_said_at")},
-        ),
-        ("What became of it", {"fields": ("state", "resolved_by", "resolved_at")}),
-    )
-    readonly_fields = ("fact", "sentence", "why_it_waits", "holds_for", "against", "who", "where_it_was_said")
+    actions = ("dismiss", "accept", "mute")
+    state_field = "state"
+    noun = "candidate"
+    quick_keys = (("1 2", "dismiss, accept: confirm with Enter"),)
 
     has_decide_permission = requires("resolution.change_candidate")
     has_mute_permission = requires("memory.change_soas")
+    dismiss = bulk("dismiss", "Dismiss", "dismissed")
+    accept = bulk("accept", "Accept", "accepted")
 
-    @admin.display(description="fact")
-    def fact(self, row: Candidate) -> str:
-        return str(row)
+    def read_rows(self, rows: Iterable[Candidate]) -> Sequence[CandidatePage]:
+        return read_candidates(rows)
 
-    @admin.display(description="as it was said")
-    def sentence(self, row: Candidate) -> SafeString | str:
-        return format_html("“{}”", row.evidence) if row.evidence else "-"
+    def load_row(self, key: int, member: int | None) -> CandidatePage | None:
+        return load_candidate(key)
 
-    @admin.display(description="reason")
-    def why_it_waits(self, row: Candidate) -> str:
-        return WHY.get(row.why, f"over the setting {row.why}")
+    def carry_out(self, key: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:
+        return decide(key, seen, kind, given, actor)
 
-    @admin.display(description="visible to")
-    def holds_for(self, row: Candidate) -> SafeString | str:
-        return speaker(row.for_speaker, row.for_person) if row.for_speaker else "-"
-
-    @admin.display(description="against")
-    def against(self, row: Candidate) -> str:
-        """Return the current fact in the candidate's slot, or "-"."""
-        standing = find_standing({row.triple}).get(row.triple)
-        return str(standing) if standing is not None and standing != row.triple else "-"
-
-    @admin.display(description="who")
-    def who(self, row: Candidate) -> SafeString:
-        names = ((speaker(agent), channel) for agent, channel in row.voices)
-        return format_html_join(", ", "{} ({})", names)
-
-    @admin.display(description="where")
-    def where_it_was_said(self, row: Candidate) -> SafeString | str:
-        said = [(one.sentence, one.agent, render_origin(one)) for one in find_origins(row)]
-        return format_html_join("", "“{}” {}, {}<br>", said) or "in no prompt"
-
-    @admin.action(description="Promote", permissions=["decide"])
-    def promote_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
-        became: Counter[str] = Counter()
-        for key in keys:
-            outcome = promote(key, actor_of(request))
-            became[outcome.status if outcome is not None else "skipped"] += 1
-        if disputed := became.pop("conflict", 0):
-            told = f"{disputed:,} contradict what is known: they wait in the conflicts now."
-            self.message_user(request, told, messages.WARNING)
-        if refused := became.pop("invalid", 0) + became.pop("skipped", 0):
-            self.message_user(request, f"{refused:,} could not be promoted.", messages.WARNING)
-        if count := sum(became.values()):
-            self.message_user(request, f"{count:,} promoted{more}.", messages.SUCCESS)
-
-    @admin.action(description="Dismiss: not worth knowing", permissions=["decide"])
-    def dismiss_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
-        count = run_transaction(lambda: dismiss(keys, actor_of(request)))
-        self.message_user(request, f"{count:,} dismissed{more}. They stay so when they are said again.")
+    def find_next(self, rows: QuerySet[Candidate], after: Candidate | None) -> Candidate | None:
+        rows = rows.filter(state=Candidate.State.OPEN)
+        if after is None:
+            return rows.first()
+        earlier = Q(last_said_at__lt=after.last_said_at) | Q(last_said_at=after.last_said_at, pk__lt=after.pk)
+        return rows.filter(earlier).first() or rows.exclude(pk=after.pk).first()
 
     @admin.action(description="Mute the concept, and dismiss", permissions=["decide", "mute"])
-    def mute_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+    def mute(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> HttpResponse:
+        keys, _ = limit_selection(queryset.filter(state=Candidate.State.OPEN))
         tokens = Candidate.objects.filter(pk__in=keys).values("concept")
-        words = list(Soas.objects.filter(token__in=tokens).values_list("pk", flat=True))
-        muted = len(set_mark("muted", words, request.user, to=True))
-        count = run_transaction(lambda: dismiss(keys, actor_of(request)))
-        told = f"{format_count(muted, 'concept')} muted, {format_count(count, 'candidate')} dismissed{more}."
-        self.message_user(request, told)
+        muted = set_mark(
+            "muted", Soas.objects.filter(token__in=tokens).values_list("pk", flat=True), request.user, to=True
+        )
+        self.message_user(request, report_marked(request, "muted", muted, to=True, back=request.get_full_path()))
+        return self.decide_selected(request, "dismiss", "dismissed")
+
+
+def decide(key: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:
+    """Accept or dismiss the candidate as it was ``seen``. Raises DecisionError."""
+    if kind not in ("accept", "dismiss"):
+        raise DecisionError("Choose one of the decisions.")
+    row = Candidate.objects.filter(pk=key).first()
+    if row is None:
+        raise UnknownId(f"There is no candidate {key}.")
+    [page] = read_candidates([row])
+    if not page.is_open:
+        by = f" by {row.resolved_by}" if row.resolved_by else ""
+        raise DecisionError(f"Candidate {key} was already {row.state}{by}.")
+    if page.seen != f"{key}:{seen}":
+        raise DecisionError(f"Candidate {key} has changed meanwhile. Look at it again.")
+    try:
+        reason = read_reason(given.get("reason", ""))
+    except VerdictMistake as mistake:
+        raise DecisionError(f"{mistake}.".capitalize()) from mistake
+    if kind == "dismiss":
+        decision = dismiss(key, actor, reason)
+    else:
+        promotion = promote(key, actor, reason)
+        decision = promotion.decision if promotion is not None else None
+        if promotion is not None and decision is None:
+            raise DecisionError(f"Candidate {key} cannot be a fact: {promotion.outcome.reason}")
+    if decision is None:
+        raise DecisionError(f"Candidate {key} no longer waits.")
+    return decision
 
 
 class OpeningFilter(StateFilter):
@@ -164,6 +126,7 @@ class OpeningFilter(StateFilter):
 
 @admin.register(PromptOpening)
 class PromptOpeningAdmin(ReadOnly, Page):
+    empty = "Texts with which a program begins its prompts. They are found when many conversations begin alike."
     list_display = ("opening", "whose", "conversations", "found_at")
     list_filter = (OpeningFilter,)
     sortable_by = ()

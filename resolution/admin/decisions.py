@@ -1,4 +1,4 @@
-"""Admin pages for decisions about conflicts, and their undo."""
+"""Admin pages for decisions, and their undo."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from memory.models import Source
 from resolution.admin.pages import actor_of, changes, link_to, link_to_claim
 from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import Conflict, DecidedTriple, Decision
+from resolution.models import Candidate, Conflict, DecidedTriple, Decision
 from resolution.pages import decision_diff
 from resolution.pages.queries import find_supersessions, touching
 from resolution.pages.words import describe_decision
@@ -39,15 +39,16 @@ class EffectFilter(ListFilter):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnly, Page):
-    list_display = ("at", "what", "conflict_link", "reason", "by", "state")
+    empty = "What operators and the resolver decide about conflicts and candidates, each with Undo."
+    list_display = ("at", "what", "about", "reason", "by", "state")
     list_filter = (EffectFilter, "kind", "source")
     search_fields = ("actor",)
     search_help_text = "A concept, a word of what it was about, or else who decided"
     sortable_by = ()
     ordering = ("-id",)
     own_views = {"<int:decision_id>/undo/": "undo"}
-    fields = ("what", "conflict_link", "members", "by", "at", "run_link", "undoes_link", "undone", "reason")
-    readonly_fields = ("what", "conflict_link", "members", "by", "run_link", "undoes_link", "undone")
+    fields = ("what", "about", "members", "by", "at", "run_link", "undoes_link", "undone", "reason")
+    readonly_fields = ("what", "about", "members", "by", "run_link", "undoes_link", "undone")
     change_form_outer_after_template = "resolution/decision.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
@@ -63,6 +64,9 @@ class DecisionAdmin(ReadOnly, Page):
             return queryset, False
         # Two queries, because no index covers both. Each alone is answered without reading all decisions.
         of_words = Q(claim__concept_id__in=word_ids(as_token(words)))
+        of_words |= Q(
+            candidate__in=list(Candidate.objects.filter(concept=as_token(words)).values_list("pk", flat=True))
+        )
         about = queryset.filter(of_words | Q(conflict__in=Conflict.objects.filter(touching(words.lower()))))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
@@ -86,10 +90,10 @@ class DecisionAdmin(ReadOnly, Page):
     def by(self, decision: Decision) -> str:
         return f"{decision.actor} ({Source(decision.source).label})"
 
-    @admin.display(description="conflict")
-    def conflict_link(self, decision: Decision) -> SafeString | str:
-        if decision.conflict is not None:
-            return link(decision.conflict)
+    @admin.display(description="about")
+    def about(self, decision: Decision) -> SafeString | str:
+        if (about := decision.conflict or decision.candidate) is not None:
+            return link(about)
         return link_to_claim(decision.claim) if decision.claim is not None else "-"
 
     @admin.display(description="members")
@@ -130,14 +134,15 @@ class DecisionAdmin(ReadOnly, Page):
             return redirect(LIST)
         except DecisionError as error:
             messages.error(request, f"Nothing was undone. {error}")
-            return redirect(next_page(request) or _page_of(Decision.objects.get(pk=decision_id), request))
+            return redirect(next_page(request) or _page_of(decision_id, request))
         forgotten = f" Forgotten meanwhile: {', '.join(gone)}." if (gone := done.arguments.get("forgotten")) else ""
         messages.success(request, f"Undone: the graph is as it was before that decision.{forgotten}")
-        return redirect(next_page(request) or _page_of(done, request))
+        return redirect(next_page(request) or _page_of(done.pk, request))
 
 
 @admin.register(DecidedTriple)
 class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
+    empty = "Statements that a decision has settled. Repeated by the same source, they change nothing."
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
     word_fields = ("concept", "parent")
@@ -154,9 +159,10 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     decision_link = link_to("decision")
 
 
-def _page_of(decision: Decision, request: HttpRequest) -> str:
+def _page_of(decision_id: int, request: HttpRequest) -> str:
     """Return the page of what the decision is about, with the filters of the desk."""
-    if (about := decision.conflict or decision.claim) is None:
+    decision = Decision.objects.select_related("conflict", "claim", "candidate").get(pk=decision_id)
+    if (about := decision.conflict or decision.claim or decision.candidate) is None:
         return reverse("admin:resolution_decision_change", args=[decision.pk])
     address, filters = about.get_absolute_url(), request.GET.urlencode()
     return f"{address}{'&' if '?' in address else '?'}{filters}" if filters else address

@@ -60,6 +60,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 @admin.register(Dimension)
 class DimensionAdmin(NamesChanges, Fixed, Page):
+    empty = "A dimension is a way to look at a concept: its type, what it runs on. Facts bring them."
     form = PolicyForm
     list_display = ("name", "question", "says_what", "on_collision", "facts", "open_conflicts", "split_from_link")
     list_display_links = ("name",)

@@ -87,6 +87,7 @@ def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge
 
 @admin.register(Edge)
 class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
+    empty = "Facts are learned from prompts that pass, or taught: gutask iknowthat 'kvasir -isa repo'."
     template = "resolution/fact.html"
     missing = "There is no fact {}: it may be in the history."
     list_display = ("fact", "sentence", "sureness", "who", "confirmed", "dispute")

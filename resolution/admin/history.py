@@ -38,6 +38,7 @@ class HistoryList(ChangeList):
 
 @admin.register(EdgeHistory)
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
+    empty = "Every change of a fact has a line here, from the first fact on."
     list_name = "history"
     list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "return_button")
     list_filter = (

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from memory.admin.base import (
+    DayFilter,
     ListFilter,
     Page,
     ReadOnly,
@@ -45,6 +46,7 @@ class WaitingFilter(ListFilter):
 class HeardMessageAdmin(TriedAgain, ReadOnly, Page):
     """The texts are never shown: they belong to their speakers."""
 
+    empty = "Messages that a worker has yet to read: usually none, for it takes them within a second."
     list_display = ("created_at", "role", "agent", "length", "attempts", "state", "trouble")
     list_filter = (WaitingFilter,)
     sortable_by = ()
@@ -94,9 +96,10 @@ def by_stater(rows: QuerySet[Observation], agent: str, person: str) -> QuerySet[
 
 @admin.register(Observation)
 class ObservationAdmin(TriedAgain, ReadOnly, Page):
+    empty = "Statements as they were read from prompts, with what became of each."
     list_display = ("read_at", "statement", "sentence", "became", "whose", "role", "trouble")
     list_display_links = ("read_at",)
-    list_filter = (BecomeFilter, *speaker_filters(by_stater))
+    list_filter = (BecomeFilter, *speaker_filters(by_stater), ("created_at", DayFilter))
     list_filter_submit = True
     search_fields = ("concept__exact",)
     search_help_text = "The concept, in full."

@@ -61,6 +61,7 @@ LOOKED_AT = {
 
 @admin.register(Run)
 class RunAdmin(ReadOnly, Page):
+    empty = "Runs of the nightly jobs, and of resolutions started by hand under Conflicts."
     list_display = ("started", "badge", "by_what", "who", "seen_of_total", "by_outcome", "price", "model_name")
     list_display_links = ("started",)
     list_filter = ("status", "trigger")

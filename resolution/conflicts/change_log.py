@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 BEGIN: Final = """
     SELECT set_config('festinger.decision', nextval(pg_get_serial_sequence('decision', 'id'))::text, true)
 """
+
+_current: ContextVar[Decision | None] = ContextVar("decision", default=None)
 
 
 @dataclass(slots=True)
@@ -68,17 +71,24 @@ def _find_place(fact: Snapshot | None) -> Place | None:
 
 @contextmanager
 def recording(kind: Decision.Kind, actor: Actor, reason: str, **about: Any) -> Iterator[Decision]:
-    """Record what is changed inside the block as a decision, which is stored when the block ends; one of those made in
-    bulk only if it changed something. Its key can be used before. Runs in the caller's transaction, which must be
-    rolled back if the block raises."""
+    """Record what is changed inside the block as a decision, which is stored when the block ends; some kinds only if
+    they changed something. Its key can be used before. Inside another's block, the changes belong to that
+    decision. Runs in the caller's transaction, which must be rolled back if the block raises."""
+    if (outer := _current.get()) is not None:
+        yield outer
+        return
     with connection.cursor() as cursor:
         cursor.execute(BEGIN)
         [key] = cursor.fetchone()
         decision = Decision(
             pk=int(key), kind=kind, run=actor.run, actor=actor.signature, source=actor.source, reason=reason, **about
         )
-        yield decision
-        if kind not in Decision.IN_BULK or decision.changes.exists():
+        token = _current.set(decision)
+        try:
+            yield decision
+        finally:
+            _current.reset(token)
+        if kind not in Decision.MAY_CHANGE_NOTHING or decision.changes.exists():
             decision.save(force_insert=True)
         if kind != Decision.Kind.UNDO:
             rulings = read_changes(decision.pk, [DecidedTriple])

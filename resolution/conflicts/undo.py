@@ -120,6 +120,8 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         Claim.objects.select_for_update().get(id=claim.pk)
     if decision.conflict_id is not None:
         Conflict.objects.select_for_update(of=("self",)).get(pk=decision.conflict_id)
+    if decision.candidate_id is not None:
+        Candidate.objects.select_for_update().filter(pk=decision.candidate_id).first()
     # Check this under the locks: of two who undo the same decision, the second sees the first's undo.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
@@ -127,11 +129,13 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         raise DecisionError("What it changed was not recorded in a form that can be undone.")
     standing = _lock_facts(facts)
     _refuse_changed(facts, standing)
+    if decision.candidate_id is not None:
+        _refuse_decided(changes)
 
     forgotten = [f"{one.model._meta.verbose_name} {one.key}" for one in found if one.is_forgotten]
     arguments = {"forgotten": forgotten} if forgotten else {}
-    about = {"claim": claim, "conflict": decision.conflict, "undoes": decision, "arguments": arguments}
-    with recording(Decision.Kind.UNDO, actor, reason, **about) as done:
+    about = {"claim": claim, "conflict": decision.conflict, "candidate": decision.candidate, "undoes": decision}
+    with recording(Decision.Kind.UNDO, actor, reason, **about, arguments=arguments) as done:
         by = replace(change_of(actor, reason), run=decision.run_id)
         again = [*_put_memories_back(changes, by), *_put_states_back(changes[ProjectState]), *_release(joined)]
         _put_aliases_back(changes[Alias])  # an alias has no facts, a fact has a dimension
@@ -162,7 +166,7 @@ def _keys(changes: Iterable[RowChange]) -> set[int]:
 
 
 def _find(decision_id: int) -> Decision:
-    decision = Decision.objects.select_related("claim", "conflict").filter(id=decision_id).first()
+    decision = Decision.objects.select_related("claim", "conflict", "candidate").filter(id=decision_id).first()
     if decision is None:
         raise UnknownId(f"There is no decision {decision_id}.")
     if decision.kind == Decision.Kind.UNDO:
@@ -192,6 +196,17 @@ def _refuse_changed(facts: Sequence[RowChange], standing: Mapping[Place, Edge | 
         now = f"it is now {edge.parent}" if edge is not None else "it is now empty"
         words = Soas.objects.in_bulk([concept_id, dim_id])
         raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
+
+
+def _refuse_decided(changes: Changes) -> None:
+    """Raise DecisionError if somebody has decided a conflict that the decision opened, or the candidate again."""
+    opened = _keys(one for one in changes[Claim] if one.before is None)
+    decided = Claim.objects.filter(pk__in=opened).exclude(status__in=OPEN).first()
+    if decided is not None:
+        raise DecisionError(f"Conflict {decided.conflict_id}, which it opened, was decided since: undo that first.")
+    for row, one in _lock(changes[Candidate]):
+        if row.state != one.left["state"]:
+            raise DecisionError(f"The candidate has changed since: it is {row.get_state_display()}.")
 
 
 def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
@@ -349,10 +364,12 @@ def _put_dimensions_back(changes: Sequence[RowChange]) -> None:
 
 
 def _put_rows_back(changes: Sequence[RowChange]) -> None:
-    """Restore the rows that nobody has changed since, and delete those that the decision made."""
+    """Restore the fields that the decision changed where nobody has changed them since, and delete the rows that it
+    made."""
     for row, one in _lock(changes):
         left = read_snapshot(one.model, one.left)
-        if any(getattr(row, name) != value for name, value in left.items()):
+        names = left if one.before is None else one.differing
+        if any(getattr(row, name) != left[name] for name in names):
             continue
         if one.before is None:
             row.delete()

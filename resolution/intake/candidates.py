@@ -12,6 +12,7 @@ from django.utils import timezone
 from memory.attribution.client_names import supporter_of, voice_of
 from memory.channels import TENTATIVE, Channel, is_weaker, may_change
 from memory.db.connections import run_together
+from memory.db.transactions import in_transaction
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.fact_syntax import find_mistake
@@ -19,7 +20,8 @@ from memory.graph.store import NOBODY, Assertion, Attribution
 from memory.models import Config, Dimension, Edge, Soas, Support
 from memory.types import Triple
 from resolution.actors import Actor
-from resolution.models import Candidate
+from resolution.conflicts.change_log import recording
+from resolution.models import Candidate, Decision
 
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
@@ -281,10 +283,19 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
         row.state, row.resolved_by, row.resolved_at = Candidate.State.OPEN, "", None
 
 
-def dismiss(keys: Collection[int], actor: Actor) -> int:
-    """Dismiss the candidates and return how many waited. They stay dismissed when they are said again."""
-    rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
-    return _close(rows, Candidate.State.DISMISSED, actor.signature)
+def lock_open(candidate_id: int) -> Candidate | None:
+    """Return the candidate, locked, or None if it does not wait."""
+    return Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN).first()
+
+
+@in_transaction
+def dismiss(candidate_id: int, actor: Actor, reason: str = "") -> Decision | None:
+    """Dismiss the candidate, for now and when it is said again. Returns None if it is no longer open."""
+    if (row := lock_open(candidate_id)) is None:
+        return None
+    with recording(Decision.Kind.REJECT, actor, reason, candidate=row) as decision:
+        _close(Candidate.objects.filter(pk=row.pk), Candidate.State.DISMISSED, actor.signature)
+    return decision
 
 
 def close_known(concept_ids: Collection[int], actor: Actor) -> None:

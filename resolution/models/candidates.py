@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from memory.english.phrases import format_fact
 from memory.models.constraints import one_of
@@ -70,6 +71,9 @@ class Candidate(SetAside):
                 condition=Q(confidence__gte=0, confidence__lte=1), name="candidate_confidence_is_in_range"
             ),
         ]
+
+    def get_absolute_url(self) -> str:
+        return reverse("admin:resolution_candidate_change", args=[self.pk])
 
     def __str__(self) -> str:
         return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from memory.models import Soas, Source
 from memory.models.constraints import one_of
 from memory.types import TripleIds
+from resolution.models.candidates import Candidate
 from resolution.models.conflicts import Claim, Conflict
 
 
@@ -73,9 +74,15 @@ class Run(models.Model):
         return self.status in (self.Status.REQUESTED, self.Status.RUNNING)
 
 
+# Kinds of decisions, for constraints.
+OF_JOBS = ("quarantine", "merge", "delete", "consolidate")
+OF_CANDIDATES = ("promote", "reject")
+
+
 @one_of("kind", "source")
 class Decision(models.Model):
-    """A decision about a conflict, or a change that a job made. Append-only: an undo is a decision of its own."""
+    """A decision about a conflict or a candidate, or a change that a job made. Append-only: an undo is a decision of
+    its own."""
 
     class Kind(models.TextChoices):
         DECOMPOSE = "decompose", "dimension decomposed"
@@ -89,13 +96,15 @@ class Decision(models.Model):
         ACCEPT = "accept", "left as it is"
         ANSWER = "answer", "question answered"
         CONSOLIDATE = "consolidate", "memories changed"
+        PROMOTE = "promote", "candidate accepted"
+        REJECT = "reject", "candidate dismissed"
         UNDO = "undo", "decision undone"
 
     # The relations that __str__ needs.
-    NAMES = ("claim__concept", "claim__dim", "claim__existing_parent", "claim__incoming_parent")
+    NAMES = ("claim__concept", "claim__dim", "claim__existing_parent", "claim__incoming_parent", "candidate")
 
-    # What no person decided one by one.
-    IN_BULK = (Kind.QUARANTINE, Kind.CONSOLIDATE)
+    # Stored only if they changed something.
+    MAY_CHANGE_NOTHING = (Kind.QUARANTINE, Kind.CONSOLIDATE, Kind.PROMOTE)
 
     kind = models.CharField(max_length=12, choices=Kind)
     claim = models.ForeignKey(
@@ -105,6 +114,11 @@ class Decision(models.Model):
     conflict = models.ForeignKey(
         Conflict, models.PROTECT, null=True, related_name="decisions",
         help_text="What it is about, where that is not a claim.",
+    )  # fmt: skip
+    # Without a constraint: a decision stays as it is when its candidate is deleted for good.
+    candidate = models.ForeignKey(
+        Candidate, models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="decisions",
+        help_text="What it is about, where that is a candidate.",
     )  # fmt: skip
     run = models.ForeignKey(Run, models.PROTECT, null=True, blank=True, related_name="decisions")
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
@@ -119,15 +133,19 @@ class Decision(models.Model):
         indexes = [
             models.Index(fields=["-at"], name="decision_newest_first"),
             models.Index(fields=["claim"], name="decision_claim_id_index"),
+            models.Index(
+                fields=["candidate"], condition=Q(candidate__isnull=False), name="decision_candidate_id_index"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(kind="undo")
-                | Q(kind__in=["quarantine", "merge", "delete", "consolidate"], claim=None, conflict=None)
-                | ~Q(kind__in=["quarantine", "merge", "delete", "consolidate", "supersede", "accept", "answer"])
-                & Q(claim__isnull=False, conflict=None)
-                | ~Q(kind__in=["quarantine", "merge", "delete", "consolidate", "decompose", "update", "relocate"])
-                & Q(claim=None, conflict__isnull=False),
+                | Q(kind__in=OF_JOBS, claim=None, conflict=None, candidate=None)
+                | Q(kind__in=OF_CANDIDATES, claim=None, conflict=None, candidate__isnull=False)
+                | ~Q(kind__in=[*OF_JOBS, *OF_CANDIDATES, "supersede", "accept", "answer"])
+                & Q(claim__isnull=False, conflict=None, candidate=None)
+                | ~Q(kind__in=[*OF_JOBS, *OF_CANDIDATES, "decompose", "update", "relocate"])
+                & Q(claim=None, conflict__isnull=False, candidate=None),
                 name="decision_is_about_something",
             ),
             models.CheckConstraint(
@@ -138,7 +156,8 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         memory = f"memory {self.arguments['memory']}" if "memory" in self.arguments else ""
-        return f"{self.kind}: {self.claim or self.conflict or memory or self.arguments.get('concept')}"
+        about = self.claim or self.conflict or self.candidate or memory or self.arguments.get("concept")
+        return f"{self.kind}: {about}"
 
     def list_members(self) -> list[tuple[str, int]]:
         """Return the kind and id of the members that a decision about a whole conflict names."""

@@ -21,18 +21,26 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from memory.types import TYPE, Triple
 from resolution.actors import Actor
+from resolution.conflicts.change_log import recording
 from resolution.conflicts.queue import OPEN
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.intake.candidates import CandidateBook
-from resolution.intake.place import Outcome, place_statements, vouch, wait
+from resolution.intake.candidates import CandidateBook, lock_open
+from resolution.intake.place import CURRENT, Outcome, place_statements, vouch, wait
 from resolution.intake.quotas import Quotas
-from resolution.models import Candidate, Claim
+from resolution.models import Claim, Decision
 from resolution.naming import merging
 
 logger = logging.getLogger(__name__)
 
 TWO_NAMES: Final = "two names"  # the reason of candidates that an operator may make names
 RENAMED_MAX: Final = 100  # facts that an agent's renaming may change
+
+
+class Promotion(NamedTuple):
+    """The outcome of promoting a candidate, and the decision; None if the candidate still waits."""
+
+    outcome: Outcome
+    decision: Decision | None
 
 
 class NamedConcept(NamedTuple):
@@ -54,11 +62,15 @@ def place_or_name(statements: Sequence[Assertion], *, is_metered: bool = False) 
 
 
 @in_transaction
-def promote(candidate_id: int, actor: Actor) -> Outcome | None:
+def promote(candidate_id: int, actor: Actor, reason: str = "") -> Promotion | None:
     """State the candidate as the actor's own. Returns None if it is no longer open."""
-    waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
-    row = waiting.first()
-    return place_or_name([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
+    if (row := lock_open(candidate_id)) is None:
+        return None
+    with recording(Decision.Kind.PROMOTE, actor, reason, candidate=row) as decision:
+        [outcome] = place_or_name([Assertion(row.triple, actor.attribute(row.evidence))])
+        if outcome.claim is not None and outcome.status == Effect.CONFLICT:
+            decision.arguments = {"conflict": outcome.claim.conflict_id}
+    return Promotion(outcome, decision if outcome.status in (*CURRENT, Effect.CONFLICT) else None)
 
 
 def _name(statement: Assertion) -> Outcome:

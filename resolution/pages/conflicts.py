@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from memory.models import Edge, EdgeHistory, Episode, Evidence, Memory, MemoryLineage, ProjectState, Soas, Source
 from memory.templatetags.times import ago
-from memory.types import whole_number
 from resolution.conflicts.decide import MOVES
 from resolution.conflicts.detection import disagree
 from resolution.conflicts.members import OF_FACTS, MemberRow, describe_seen, find_opponent, read_rows
-from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
+from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.pages import queries
+from resolution.pages.desk import DECISIONS_MAX, KEYS, Choice, DecisionLine, DeskMember
 from resolution.pages.words import (
     STATING,
     Quote,
@@ -37,23 +37,8 @@ from resolution.pages.words import (
 Kind = ConflictMember.Kind
 HISTORY_MAX: Final = 40  # lines
 QUOTES_MAX: Final = 5  # per member
-SENTENCES_MAX: Final = 5
-FACTS_MAX: Final = 100
-DECISIONS_MAX: Final = 20
 DIMENSIONS_MAX: Final = 40  # offered for a decision
 IN_LIST: Final = 3  # members named in a row of the list
-KEYS: Final = "123456789"  # keyboard shortcuts of the desk
-
-
-class Choice(NamedTuple):
-    """A decision that the desk offers: its value in forms, its key, and the member beside which it is shown, "" for
-    none."""
-
-    value: str
-    label: str
-    effect: str
-    key: str = ""
-    member: str = ""
 
 
 class TimelineEntry(NamedTuple):
@@ -63,58 +48,24 @@ class TimelineEntry(NamedTuple):
     reason: str
 
 
-class DecisionLine(NamedTuple):
-    decision: Decision
-    what: str
-
-    @property
-    def is_undone(self) -> bool:
-        return hasattr(self.decision, "undone_by")
-
-    @property
-    def may_be_undone(self) -> bool:
-        return self.decision.kind != Decision.Kind.UNDO and not self.is_undone
-
-
-@dataclass(frozen=True, slots=True)
-class PageMember:
-    """A member in words. ``key`` names it in forms; ``existing`` is the fact that a claim disputes; ``before`` is its
-    text when it became a member, if that has changed; ``disagrees`` is False if it had given way before the conflict
-    was decided. ``row`` is None if it is gone; ``heir`` is then the claim by which it was superseded or moved."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMember(DeskMember):
+    """A member in words. ``existing`` is the fact that a claim disputes; ``disagrees`` is False if it had given way
+    before the conflict was decided. ``row`` is None if it is gone; ``heir`` is then the claim by which it was
+    superseded or moved."""
 
     member: ConflictMember
     row: Any
     heir: Claim | None
-    key: str
-    layer: str
-    text: str
-    before: str
-    state: str
     is_current: bool
     is_open_claim: bool
     is_moved: bool
     disagrees: bool
-    by: str = ""
-    at: datetime | None = None
-    confidence: str = ""
-    channel: str = ""
-    source: str = ""
-    role: str = ""
-    support: str = ""
-    against: str = ""
-    note: str = ""
-    page: str = ""
     existing: Edge | None = None
-    quotes: Sequence[Quote] = ()
 
     @property
     def is_asked(self) -> bool:
         return self.member.is_asked
-
-    @property
-    def line(self) -> str:
-        """The speaker, the time and the confidence."""
-        return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +94,32 @@ class ConflictPage:
             return asked + mark.strip()
         texts = [member.text for member in self.members if member.disagrees][:IN_LIST]
         return f"{join_alternatives(texts)}{'?' if self.is_alone else ''}"
+
+    @property
+    def row(self) -> Conflict:
+        return self.conflict
+
+    @property
+    def concept(self) -> Soas | None:
+        return self.conflict.concept
+
+    @property
+    def badges(self) -> list[tuple[str, str]]:
+        """Short texts, each with its look."""
+        conflict = self.conflict
+        is_resolved = conflict.status == Conflict.Status.RESOLVED
+        return [
+            (self.type or conflict.get_slot_kind_display(), ""),
+            *([(f"found by: {conflict.get_tier_display()}", "info")] if conflict.tier != Conflict.Tier.SLOT else []),
+            *([(conflict.project, "")] if conflict.project else []),
+            *([("stated explicitly", "warn")] if conflict.priority else []),
+            *([("with a proposal", "info")] if self.proposal and self.is_open else []),
+            *([] if self.is_open else [(conflict.status, "good" if is_resolved else "")]),
+        ]
+
+    @property
+    def when(self) -> str:
+        return f"opened {self.age}"
 
     @property
     def is_open(self) -> bool:
@@ -297,13 +274,6 @@ def read_seen(conflict_id: int) -> str:
     return read_conflicts(Conflict.objects.filter(pk=conflict_id))[conflict_id].seen
 
 
-def parse_seen(token: str) -> tuple[int, str] | None:
-    """Return the conflict's id and the digest of what was seen of it, or None if this is no token."""
-    number, _, digest = token.partition(":")
-    key = whole_number(number)
-    return (key, digest) if key is not None and digest else None
-
-
 def load_page(conflict_id: int, claim_id: int | None = None) -> ConflictPage | None:
     """Return a conflict with all that an operator needs to decide it, or None if there is none. ``claim_id`` is the
     claim in view, for which dimensions are offered."""
@@ -327,7 +297,7 @@ def load_page(conflict_id: int, claim_id: int | None = None) -> ConflictPage | N
         history=_tell_history(rows, history),
         other_facts=others,
         ring=read_ring(page) if page.is_open else (),
-        sentences=_find_sentences(conflict),
+        sentences=queries.find_sentences(conflict.concept_id) if conflict.concept_id is not None else (),
         fields=fields,
         dimensions=dimensions,
     )
@@ -338,20 +308,13 @@ def read_other_facts(page: ConflictPage) -> list[Edge]:
     concept_id, dim_id = page.conflict.concept_id, page.conflict.dim_id
     if concept_id is None or dim_id is None:
         return []
-    return list(queries.find_other_facts(concept_id, dim_id).order_by("dim__token")[:FACTS_MAX])
+    return queries.list_other_facts(concept_id, dim_id)
 
 
 def read_ring(page: ConflictPage) -> list[Edge]:
     """Return the facts with which a claim of the conflict would close a cycle."""
     claims = (one.row for one in page.members if _is_claim(one) and one.row.collision_type == CollisionType.CYCLE)
     return next(map(queries.find_ring, claims), [])
-
-
-def _find_sentences(conflict: Conflict) -> list[Evidence]:
-    if conflict.concept_id is None:
-        return []
-    rows = Evidence.objects.filter(concept_id=conflict.concept_id).order_by("-said_at", "-id")
-    return list(rows[:SENTENCES_MAX])
 
 
 def _offer_dimensions(claim: Claim, facts: Iterable[Edge]) -> tuple[dict[str, str], list[str]]:

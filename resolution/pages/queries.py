@@ -9,7 +9,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from memory.models import Dimension, Edge, Project, Soas
+from memory.models import Dimension, Edge, Evidence, Project, Soas
 from memory.types import SEED_DIMENSIONS, whole_number
 from resolution.conflicts.queue import OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
@@ -23,6 +23,8 @@ REFERENCE: Final = re.compile(rf"({'|'.join(ConflictMember.Kind.values)}):(\d{{1
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 EDGE = ("concept", "parent", "dim")
 RING_MAX = 50  # steps
+FACTS_MAX = 100
+SENTENCES_MAX = 5
 
 # The path up from the incoming parent to the concept. A page needs the whole path, which takes one query here;
 # memory.graph.store.find_closing_edge goes step by step to the one edge that a writer needs.
@@ -173,6 +175,16 @@ def find_other_facts(concept_id: int, dim_id: int) -> QuerySet[Edge]:
     """Return the concept's facts in other dimensions, without roots."""
     others = Edge.objects.filter(concept_id=concept_id).exclude(dim_id=dim_id)
     return others.exclude(parent_id=concept_id).select_related(*EDGE)
+
+
+def list_other_facts(concept_id: int, dim_id: int) -> list[Edge]:
+    """Return the first of them, by the names of the dimensions."""
+    return list(find_other_facts(concept_id, dim_id).order_by("dim__token")[:FACTS_MAX])
+
+
+def find_sentences(concept_id: int) -> list[Evidence]:
+    """Return the newest sentences that name the concept."""
+    return list(Evidence.objects.filter(concept_id=concept_id).order_by("-said_at", "-id")[:SENTENCES_MAX])
 
 
 def find_dimensions(split_from_id: int | None = None) -> QuerySet[Dimension]:

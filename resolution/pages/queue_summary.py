@@ -29,6 +29,14 @@ COUNTED: Final = """
     FROM (SELECT * FROM conflict WHERE status = 'open' LIMIT %s) AS waiting
 """
 
+# For each page of the admin: not cached, for the numbers must be those of the lists.
+MENU_MAX: Final = 100
+COUNTED_FOR_MENU: Final = """
+    SELECT (SELECT count(*) FROM (SELECT FROM conflict WHERE status = 'open' LIMIT %(most)s) AS waiting),
+           (SELECT count(*) FROM (SELECT FROM edge_candidate WHERE state = 'open' LIMIT %(most)s) AS waiting),
+           (SELECT count(*) FROM run WHERE status = 'failed' AND started_at > now() - interval '1 day')
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
@@ -59,6 +67,14 @@ class QueueSummary:
             (self.of_people, "for people only"),
         )
         return ", ".join(f"{count:,} {what}" for count, what in parts if count)
+
+
+def count_for_menu() -> dict[str, str]:
+    """Return the numbers of open conflicts and candidates, and of runs that failed within a day, by the names of their
+    entries in the menu; "" for none."""
+    [counts] = fetch_rows(COUNTED_FOR_MENU, {"most": MENU_MAX})
+    shown = (f"{MENU_MAX - 1}+" if count >= MENU_MAX else str(count or "") for count in counts)
+    return dict(zip(("Conflicts", "Candidates", "Runs"), shown, strict=True))
 
 
 def waiting() -> QueueSummary:

@@ -167,6 +167,10 @@ def describe_decision(decision: Decision) -> str:
     names = decision.arguments
     if decision.kind == Decision.Kind.UNDO:
         return "Undid a decision"
+    if decision.candidate_id is not None:
+        done = "Accepted" if decision.kind == Decision.Kind.PROMOTE else "Dismissed"
+        opened = f", which opened conflict {names['conflict']}" if "conflict" in names else ""
+        return f"{done} “{decision.candidate or 'a candidate that was forgotten'}”{opened}"
     if decision.claim is not None:
         return describe_verdict(decision.kind, names, decision.claim, is_done=True)
     return describe_resolution(decision.kind, names) if "superseded" in names else describe_job(decision.kind, names)

@@ -51,6 +51,7 @@ class Person:
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
         page.on("console", self._heard)
+        page.on("dialog", lambda dialog: dialog.accept())  # a question before an action on several rows
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type == "error":

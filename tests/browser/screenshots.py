@@ -105,6 +105,7 @@ def pages(whole: Festinger) -> dict[str, str]:
         "conflict-of-a-story": address(
             "resolution_conflict_change", first(whole, "conflict", "slot_kind = 'narrative'")
         ),
+        "candidate": address("resolution_candidate_change", world.candidate(whole, "skadi")),
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(whole, "gnommoweb")),
         "neighbourhood": address("memory_soas_change", world.concept(whole, "gnommoweb")) + "#fst-picture",

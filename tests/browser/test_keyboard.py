@@ -9,6 +9,7 @@ from tests.browser.people import Person, address
 from tests.served.learning import Festinger
 
 LIST = "resolution_conflict_changelist"
+CANDIDATES = "resolution_candidate_changelist"
 PAGE = "resolution_conflict_change"
 
 
@@ -64,16 +65,25 @@ def test_the_list_is_cleared_without_leaving_it(whole: Festinger, olga: Person) 
     assert statuses == ["dismissed", "resolved", "pending"]
 
 
-def test_a_decision_is_undone_with_a_key(whole: Festinger, olga: Person) -> None:
-    dispute = world.dispute(whole, "ispart_ispart", "keys-undo")
-    olga.opens(PAGE, dispute.id)
-    olga.types("2", "Enter")
-    olga.is_told("Decided.")
+def test_candidates_have_the_same_keys_in_their_list_and_on_their_page(whole: Festinger, olga: Person) -> None:
+    first, second = (world.candidate(whole, f"keys-waits-{number}") for number in range(2))
+    olga.opens(CANDIDATES, q="keys-waits")
 
+    olga.types("j", "1", "Enter")
+    olga.is_told("Decided. Dismissed")
     olga.types("u")
+    olga.is_told("Undone")
+    olga.types("j", "Enter")
+    expect(olga.page).to_have_url(re.compile(address("resolution_candidate_change", second)))
+    olga.types("2", "Enter")
+    olga.is_told("Decided. Accepted")
 
-    stands_at(olga, dispute.id)
-    assert world.status(whole, dispute.id) == "pending"
+    states = dict(whole.run("SELECT id, state FROM edge_candidate WHERE id = ANY(%s)", [first, second]))
+    assert states == {first: "open", second: "promoted"}
+    assert world.facts(whole, "keys-waits-1") == {"keys-waits-1 type repo"}
+    olga.types("u")
+    olga.is_told("Undone")
+    assert world.facts(whole, "keys-waits-1") == set()
 
 
 def test_conflicts_are_searched_selected_and_decided_together(whole: Festinger, olga: Person) -> None:

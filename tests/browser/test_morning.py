@@ -87,6 +87,7 @@ def test_a_setting_is_obeyed_by_the_next_prompt_until_it_is_reset(whole: Festing
     assert next_prompt(whole, f"{both}.").count("[type] widget") == 2
 
     olga.opens("memory_config_changelist")
+    olga.page.get_by_label("Search settings").fill("recollection_max")
     field.fill("0")
     olga.page.get_by_role("button", name="Save all changes").click()
     olga.is_told("recollection_max_tokens")
@@ -102,6 +103,7 @@ def test_a_setting_is_obeyed_by_the_next_prompt_until_it_is_reset(whole: Festing
 def test_a_value_out_of_range_is_refused_beside_its_field(whole: Festinger, olga: Person) -> None:
     olga.opens("memory_config_changelist")
     olga.page.locator("form#settings").evaluate("form => form.noValidate = true")  # as who has an old browser
+    olga.page.get_by_label("Search settings").fill("zero_hit_max")
     olga.page.get_by_label("zero_hit_max", exact=True).fill("99")
     olga.page.get_by_role("button", name="Save all changes").click()
 

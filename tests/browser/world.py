@@ -38,6 +38,17 @@ def teach(whole: Festinger, fact: str, agent: str = "dobby") -> int:
     return int(answer.json().get("conflict_id") or 0)
 
 
+def candidate(whole: Festinger, word: str) -> int:
+    """A fact that only a page has stated; its id."""
+    [(key,)] = whole.run(
+        "INSERT INTO edge_candidate (concept, parent, dimension, is_isa, channel, confidence, voices, evidence, why,"
+        " conversations, said_count) VALUES (%s, 'repo', 'type', true, 'quoted', 0.4, '[[\"dobby\", \"quoted\"]]',"
+        " 'So says the page.', 'quoted', 1, 1) RETURNING id",
+        word,
+    )
+    return int(key)
+
+
 def status(whole: Festinger, conflict: int) -> str:
     [(found,)] = whole.run(
         "SELECT CASE status WHEN 'open' THEN 'pending' ELSE status END FROM conflict WHERE id = %s", conflict

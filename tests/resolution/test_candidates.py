@@ -1,5 +1,6 @@
 """What only a page, a tool or a model has stated waits beside the graph, until somebody vouches for it."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -9,13 +10,17 @@ from django.utils import timezone
 from memory.channels import Channel
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source, Support
+from memory.models import Agent, Alias, Config, Dimension, Edge, EdgeHistory, Soas, Source, Support
+from memory.types import NAMES
 from resolution.actors import Actor
+from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import Verdict
-from resolution.intake.candidates import CandidateBook, expire
+from resolution.errors import DecisionError
+from resolution.intake.candidates import CandidateBook, dismiss, expire
 from resolution.intake.forgetting import forget, read_facts
-from resolution.models import Candidate, Claim
+from resolution.models import Candidate, Claim, Conflict, Decision
 from resolution.naming.names import promote
+from resolution.pages.words import describe_decision
 from tests import arrange
 from tests.arrange import OPERATOR, decide_claim, fact, facts, say
 from tests.memory.english.hostile import NoWords
@@ -180,6 +185,78 @@ def test_what_was_dismissed_stays_so() -> None:
     assert (candidate().state, candidate().said_count) == ("dismissed", 3)
 
 
+def everything() -> dict[str, Any]:
+    """The graph, the queue, the names, and the candidates with all that is stored of them."""
+    supporters = list(Support.objects.order_by("kind", "object_id", "agent").values("kind", "agent", "channel"))
+    named = list(Alias.objects.values("soas__token", "concept__token"))
+    return {**arrange.dump(), "candidates": list(Candidate.objects.values()), "support": supporters, "names": named}
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "effect"),
+    [
+        ([], FACT, "inserted"),
+        (["gnommoweb isa virus type"], FACT, "conflict"),
+        (["gnommoweb ispart tyr runs-on", "repo isa sort type"], f"gnommoweb ispart repo {NAMES}", "superseded"),
+        (["repo isa sort type"], f"gnommoweb ispart repo {NAMES}", "inserted"),
+    ],
+    ids=["a new fact", "against a fact", "a merge", "a name"],
+)
+def test_an_accepted_one_is_a_decision_whose_undo_is_exact(known: list[str], said: str, effect: str) -> None:
+    for text in known:
+        say(text)
+    wait = {"channel": "quoted", "confidence": 0.4, "evidence": "It is.", "voices": [["dobby", "quoted"]]}
+    Candidate.objects.create(**asdict(fact(said)), **wait)
+    before = everything()
+
+    promotion = promote(candidate().pk, OPERATOR, "I know it")
+    assert promotion is not None
+    assert (promotion.outcome.status, candidate().state) == (effect, "promoted")
+    decision = Decision.objects.get()
+    assert (decision.kind, decision.reason, decision.candidate) == ("promote", "I know it", candidate())
+
+    undo(decision.pk, OPERATOR)
+
+    assert everything() == before
+    assert not Conflict.objects.filter(status="open").exists()
+
+
+def test_a_dismissed_one_waits_again_after_undo_with_what_was_said_meanwhile() -> None:
+    say(FACT, role="tool")
+    decision = dismiss(candidate().pk, OPERATOR)
+    say(FACT, "winky", role="tool")
+    assert decision is not None
+    assert (candidate().state, dismiss(candidate().pk, OPERATOR)) == ("dismissed", None)
+
+    undo(decision.pk, OPERATOR)
+
+    assert (candidate().state, candidate().resolved_at, candidate().said_count) == ("open", None, 2)
+    assert Decision.objects.get(kind="undo").candidate == candidate()
+
+
+def test_accepting_is_not_undone_after_the_conflict_that_it_opened_was_decided() -> None:
+    say("gnommoweb isa virus type")
+    say(FACT, role="tool")
+    promotion = promote(candidate().pk, OPERATOR)
+    assert promotion is not None
+    assert promotion.decision is not None
+    decide_claim(Claim.objects.get().pk, OPERATOR, Verdict("dismiss", ""))
+
+    with pytest.raises(DecisionError, match="was decided since: undo that first"):
+        undo(promotion.decision.pk, OPERATOR)
+
+
+def test_a_decision_about_a_forgotten_one_is_still_told_without_its_words() -> None:
+    say(FACT, role="tool")
+    dismiss(candidate().pk, OPERATOR)
+    Candidate.objects.all().delete()
+
+    [decision] = Decision.objects.select_related("candidate")
+
+    assert describe_decision(decision) == "Dismissed “a candidate that was forgotten”"
+    undo(decision.pk, OPERATOR)
+
+
 def test_what_was_promoted_and_taken_back_waits_again() -> None:
     say(FACT, role="tool")
     say(FACT)
@@ -237,7 +314,7 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
 
         promoted = promote(candidate().pk, OPERATOR)
         assert promoted is not None
-        assert promoted.status == "inserted"
+        assert promoted.outcome.status == "inserted"
 
         assert (say(HOST, "winky").status, candidate().state) == ("confirmed", "promoted")
 

@@ -81,8 +81,11 @@ BAD_ROWS = [
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
     BadRow("decision_is_about_something", "decision", {"claim_id": None}),
-    *(BadRow("decision_is_about_something", "decision", {"kind": kind}) for kind in ("merge", "delete", "answer")),
-    BadRow("decision_is_about_something", "decision", {"conflict_id": SLOT}),
+    *(
+        BadRow("decision_is_about_something", "decision", {"kind": kind})
+        for kind in ("merge", "delete", "answer", "promote")
+    ),
+    *(BadRow("decision_is_about_something", "decision", {key: SLOT}) for key in ("conflict_id", "candidate_id")),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),

@@ -9,7 +9,8 @@ from resolution.conflicts import undo
 from resolution.intake.retirement import retire
 from resolution.models import Claim
 from resolution.pages import decision_diff, queries
-from resolution.pages.conflicts import ConflictPage, PageMember, load_page, parse_seen, read_conflicts, read_seen
+from resolution.pages.conflicts import ConflictPage, PageMember, load_page, read_conflicts, read_seen
+from resolution.pages.desk import parse_seen
 from tests.arrange import (
     OPERATOR,
     contest,

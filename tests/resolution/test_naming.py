@@ -82,9 +82,9 @@ def test_what_takes_more_waits_for_an_operator(stated: list[tuple[str, dict[str,
     assert (facts(), names()) == (before, [])
     waiting = Candidate.objects.get()
     assert (str(waiting), waiting.why, waiting.state) == ("skadi is another name of runar", "two names", "open")
-    outcome = promote(waiting.pk, OPERATOR)
-    assert outcome is not None
-    assert (outcome.status, names()) == ("superseded", ["skadi = runar"])
+    promotion = promote(waiting.pk, OPERATOR)
+    assert promotion is not None
+    assert (promotion.outcome.status, names()) == ("superseded", ["skadi = runar"])
     waiting.refresh_from_db()
     assert waiting.state == "promoted"
 

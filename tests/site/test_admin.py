@@ -1,5 +1,7 @@
 """The admin, used like a person: rows are found by searching, what may be changed is changed by posting."""
 
+from datetime import datetime
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
@@ -81,6 +83,50 @@ def test_candidates_and_templates_are_those_that_wait_until_others_are_chosen(op
         for query, shown in (({}, waiting), ({"state": other}, other)):
             rows = operator.get(f"/admin/{path}/", query).context["cl"].result_list
             assert [row.state for row in rows] == [shown]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "found"),
+    [
+        ("memory/edge", {"speaker": "winky"}, ["kvasir"]),
+        ("memory/edge", {"speaker": "winky/ron"}, []),
+        ("memory/observation", {"speaker": "winky"}, ["kvasir"]),
+        ("memory/observation", {"created_at_from": "2026-01-02", "created_at_to": "2026-01-02"}, ["kvasir"]),
+        ("memory/observation", {"created_at_to": "2026-01-01"}, []),
+    ],
+)
+def test_lists_are_narrowed_by_speaker_and_day(
+    path: str, query: dict[str, str], found: list[str], operator: Client
+) -> None:
+    said_at = timezone.make_aware(datetime(2026, 1, 2, 23, 59))
+    teach("kvasir isa repo type", "winky")
+    for concept, agent, at in (("kvasir", "winky", said_at), ("mimir", "dobby", timezone.now())):
+        row = Observation.objects.create(
+            kind="triple", digest=concept.encode().ljust(32), concept=concept, parent="repo", dimension="type",
+            role="user", agent=agent, said_at=at, state="done", outcome="inserted",
+        )  # fmt: skip
+        Observation.objects.filter(pk=row.pk).update(created_at=at)
+
+    rows = operator.get(f"/admin/{path}/", query).context["cl"].result_list
+
+    assert [str(row.concept) for row in rows] == found
+
+
+def test_an_empty_list_says_what_would_be_here_and_a_filtered_one_offers_a_reset(operator: Client) -> None:
+    shown = operator.get("/admin/memory/forgetrequest/").content.decode()
+    filtered = operator.get("/admin/memory/edge/", {"speaker": "nobody"}).content.decode()
+
+    assert "What somebody asked to forget is set aside" in shown
+    assert "No facts fit this search and these filters." in filtered
+
+
+def test_the_menu_counts_what_needs_an_operator(operator: Client) -> None:
+    Run.objects.create(trigger="schedule", mode="auto", status="failed")
+
+    [first, *_] = operator.get("/admin/").context["sidebar_navigation"]
+
+    badges = {item["title"]: item.get("badge") for item in first["items"] if item.get("badge")}
+    assert badges == {"Conflicts": "2", "Runs": "1"}
 
 
 def test_a_concept_is_found_with_its_facts(operator: Client) -> None:

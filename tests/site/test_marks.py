@@ -12,10 +12,9 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory.models import Edge, Soas
+from memory.models import Soas
 from memory.running import bootstrap
 from resolution.admin.concepts.marks import last_changes, set_mark
-from resolution.models import Candidate
 
 pytestmark = pytest.mark.django_db
 
@@ -90,31 +89,6 @@ def test_the_concepts_page_tells_who_changed_its_marks_last(kvasir: Soas) -> Non
 
     assert re.search(r"marked as a common word by hermione just now, muted by ron just now", shown)
     assert "unmuted" not in shown
-
-
-@pytest.mark.parametrize(
-    ("action", "told", "state", "is_muted"),
-    [
-        ("promote_them", "1 promoted", Candidate.State.PROMOTED, False),
-        ("dismiss_them", "1 dismissed", Candidate.State.DISMISSED, False),
-        ("mute_them", "1 concept muted, 1 candidate dismissed", Candidate.State.DISMISSED, True),
-    ],
-)
-def test_candidates_are_promoted_dismissed_and_their_concepts_muted(
-    action: str, told: str, state: str, is_muted: bool, kvasir: Soas
-) -> None:
-    bootstrap.load_dimensions()
-    waiting = Candidate.objects.create(
-        concept="kvasir", parent="virus", dimension="type", is_isa=True, channel="quoted", confidence=0.4, voices=[]
-    )
-    chosen = {"action": action, "_selected_action": [waiting.pk]}
-
-    shown = operator("hermione").post("/admin/resolution/candidate/", chosen, follow=True).content.decode()
-
-    assert told in shown
-    assert Candidate.objects.get(pk=waiting.pk).state == state
-    assert Edge.objects.filter(concept=kvasir).exists() == (action == "promote_them")
-    assert Soas.objects.get(pk=kvasir.pk).is_muted == is_muted
 
 
 def test_who_marked_a_concept_is_one_query_however_often_it_was_marked(

@@ -193,7 +193,7 @@ def arguments() -> dict[str, Any]:
         "content_type_id": ContentType.objects.get_for_model(Soas).pk,
         "app_label": "memory",
         "url": "no/such/page",
-        "conflict_id": sample(Claim).pk,
+        "desk_id": sample(Claim).pk,
         "decision_id": sample(Decision).pk,
         "run_id": sample(Run).pk,
         "concept_id": sample(Soas).pk,

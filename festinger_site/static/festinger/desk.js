@@ -101,6 +101,7 @@
 
     // Pressed twice, it is sent once.
     function sendOnce(event) {
+        if (event.defaultPrevented) return; // the question was denied
         if (event.target.dataset.isSent) event.preventDefault();
         event.target.dataset.isSent = "yes";
     }

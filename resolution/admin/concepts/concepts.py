@@ -92,6 +92,7 @@ class ConceptList(ChangeList):
 
 @admin.register(Soas)
 class SoasAdmin(SetsMarks, Fixed, ReadPage):
+    empty = "Names that prompts or facts mention. They come with the first prompt that passes."
     template = "resolution/concept.html"
     missing = "There is no concept {}."
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
-from memory.admin.base import LINK, Page, ReadOnly, column, link, next_page, requires, speaker_filters, whose
+from memory.admin.base import LINK, DayFilter, Page, ReadOnly, column, link, next_page, requires, speaker_filters, whose
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
@@ -47,10 +47,11 @@ class TextSearch:
 
 @admin.register(Episode)
 class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
+    empty = "Messages of users and models that pass through Festinger, kept for 90 days."
     lexemes = INDEXED_LEXEMES
     list_display = ("when_said", "beginning", "role", "whose", "project")
     list_display_links = ("beginning",)
-    list_filter = ("role", ("project", AutocompleteSelectFilter), *speaker_filters())
+    list_filter = (*speaker_filters(), ("said_at", DayFilter), "role", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)

@@ -88,9 +88,10 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 @admin.register(Memory)
 class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
+    empty = "Memories are short sentences that prompts get. Say “Remember that …” in a chat, or write one here."
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
-    list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter), *speaker_filters())
+    list_filter = (StatusFilter, *speaker_filters(), "category", "channel", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)

@@ -20,6 +20,7 @@ SHOWN = 50  # rows of each kind
 
 @admin.register(ForgetRequest)
 class ForgetRequestAdmin(ReadOnly, Page):
+    empty = "What somebody asked to forget is set aside, and listed here until it is deleted."
     list_display = ("said_at", "about", "whose", "row_count", "facts", "state")
     list_display_links = ("about",)
     list_filter = ("effect",)

@@ -536,7 +536,7 @@ def test_no_repr_holds_the_key(llm: LlmServer, model: LanguageModel):
 
 
 def test_no_model_is_chosen_by_default():
-    with pytest.raises(models.NoModel, match="enter its id as write_model_id"):
+    with pytest.raises(models.NoModel, match="set one up under Language models"):
         models.find_chosen("write_model_id")
 
 
