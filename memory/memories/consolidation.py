@@ -20,10 +20,10 @@ from memory.memories import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
-# Deviations above the mean of an embedder's noise. With the built-in one they are cosines of 0.75, 0.72 and 0.87; two
-# developers of different sorts are 7.0 apart, who likes coffee and who drinks it daily are 7.5.
+# Deviations above the mean of an embedder's noise. With the built-in one they are cosines of 0.75, 0.69 and 0.87; two
+# developers of different sorts are 6.8 or 7.0 apart, by processor, who likes coffee and who drinks it daily are 7.5.
 EVIDENCE_NEAR: Final = 7.3
-NEAR: Final = 6.9  # two memories, of which a rule or a model may say more
+NEAR: Final = 6.6  # two memories, of which a rule or a model may say more
 KNOWN_NEAR: Final = 8.6  # a model's conclusion and what is known: it says nothing new
 MERGE_LEAST: Final = 0.6  # of the higher confidence of two
 DEPRECATED_BELOW: Final = 0.3

@@ -6,10 +6,12 @@ from hashlib import blake2s
 from typing import Final
 
 from django.urls import reverse
+from django.utils.html import format_html
 
 from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
 from memory.english.phrases import format_count, format_fact
 from memory.models import Edge, Evidence, Soas, Source
+from memory.templatetags.speakers import speaker
 from memory.templatetags.times import ago
 from memory.types import Triple
 from resolution.intake.candidates import HEDGED, QUARANTINED, find_standing
@@ -63,10 +65,13 @@ class CandidatePage:
     def badges(self) -> list[tuple[str, str]]:
         """Short texts, each with its look."""
         row = self.row
-        holder = f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker
         return [
             (row.get_channel_display(), ""),
-            *([(f"visible to {holder}", "info")] if holder else []),
+            *(
+                [(format_html("visible to {}", speaker(row.for_speaker, row.for_person)), "info")]
+                if row.for_speaker
+                else []
+            ),
             *([] if self.is_open else [(row.state, "good" if row.state == Candidate.State.PROMOTED else "")]),
         ]
 

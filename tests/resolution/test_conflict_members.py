@@ -4,6 +4,7 @@ it."""
 import pytest
 
 from memory.models import Agent, Dimension, Edge, Source
+from resolution.conflicts.members import describe_seen, read_rows
 from resolution.conflicts.undo import undo
 from resolution.intake.retirement import put_back, retire_one
 from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple
@@ -134,7 +135,8 @@ def test_the_fact_that_takes_the_place_of_another_is_disputed_instead(claims: tu
     virus, worm = claims
     repo, conflict = current(), Conflict.objects.get()
 
-    decision = update(virus.pk, OPERATOR, "it is")
+    seen = describe_seen(read_rows(conflict.members.exclude(kind="claim", object_id=worm.pk)))
+    decision = update(virus.pk, OPERATOR, "it is", seen=seen)
     assert members(conflict) == {repo, current(), ("claim", virus.pk), ("claim", worm.pk)}
     assert repo != current()
     undo(decision.pk, OPERATOR)

@@ -164,7 +164,7 @@ def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer)
     embedded(*(state(text) for text in STABLE))
     done = run()
     assert done.counts == {"undecided": 1}
-    assert "consolidate_model_id" in done.note
+    assert "set one up under Language models" in done.note
 
     configure(consolidate_model_id=llm.model("ollama").pk, llm_daily_calls=0)
     assert "llm_daily_calls" in run().note

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory.db.transactions import run_transaction
-from memory.models import Dimension, Edge, EdgeHistory, Source
+from memory.models import Dimension, Edge, Source
 from resolution.actors import Actor
 from resolution.conflicts.decide import decide
 from resolution.conflicts.opening import Member, open_conflict
@@ -79,23 +79,6 @@ def test_of_two_operators_one_decides(at_once: AtOnce) -> None:
             assert stored == {f"thing{i} isa container type"}
         else:
             assert stored == {f"thing{i} isa repo artifact-type", f"thing{i} isa container deployment-type"}
-
-
-def test_two_conflicts_of_one_slot_are_decided_one_after_the_other(at_once: AtOnce) -> None:
-    for i in range(ROUNDS):
-        first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
-        second = say(f"thing{i} isa service type", "kreacher").claim
-        assert second is not None
-
-        outcomes = at_once(
-            partial(update, first.pk, operator("ron"), ""),
-            partial(update, second.pk, operator("harry"), ""),
-        )
-
-        assert errors(outcomes) == []
-        history = EdgeHistory.objects.filter(concept=first.concept)
-        assert history.filter(action="retire").count() == 2
-        assert Edge.objects.filter(concept=first.concept).count() == 1
 
 
 def test_two_decisions_about_what_was_seen_do_not_both_happen(at_once: AtOnce) -> None:
@@ -176,9 +159,10 @@ def test_a_dimension_that_is_undone_while_a_fact_comes_into_it_stays_whole(at_on
 def test_undoing_and_dismissing_at_the_same_time_end(at_once: AtOnce) -> None:
     for i in range(ROUNDS):
         first = dispute(f"thing{i} isa repo type", f"thing{i} isa container type")
+        seen = seen_of(first.conflict)
         second = say(f"thing{i} isa service type", "kreacher").claim
         assert second is not None
-        decision = update(first.pk, OPERATOR, "")
+        decision = update(first.pk, OPERATOR, "", seen=seen)
 
         outcomes = at_once(
             partial(undo, decision.pk, operator("ron")),

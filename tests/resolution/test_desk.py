@@ -19,6 +19,7 @@ from tests.arrange import (
     dispute,
     dispute_by_forgetting,
     say,
+    seen_of,
     settle,
     stand,
     update,
@@ -333,12 +334,13 @@ def test_a_decision_tells_what_it_changed() -> None:
     assert told["future claims “gnommoweb: repo [type]”"] == ("open", "moved to artifact")
 
 
-def test_a_decision_tells_what_became_of_other_conflicts() -> None:
+def test_a_decision_tells_what_became_of_claims_that_joined_later() -> None:
     claim = kinds()
+    seen = seen_of(claim.conflict)
     rival = say("gnommoweb isa tool type", "alice").claim
     assert rival is not None
 
-    decision = update(claim.pk, OPERATOR, "")
+    decision = update(claim.pk, OPERATOR, "", seen=seen)
 
     found = [change for change in decision_diff.changes(decision) if change.conflict == rival.conflict_id]
     assert ("pending, against repo", "pending, against container") in {(one.before, one.after) for one in found}

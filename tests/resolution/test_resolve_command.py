@@ -54,7 +54,7 @@ def test_without_a_model_it_says_what_to_do() -> None:
 
     assert status == 0
     assert told.startswith("Skipped, no model: ")
-    assert "resolve_model_id" in told
+    assert "set one up under Language models" in told
 
 
 def test_while_clients_use_the_model_it_asks_first(

@@ -188,7 +188,7 @@ def test_without_a_model_a_run_is_skipped_and_says_what_to_do(llm: LlmServer) ->
     assert (run.status, run.conflicts_seen) == ("skipped", 0)
     assert run.ended_at is not None
     assert run.note.startswith("no model: ")
-    assert "resolve_model_id" in run.note
+    assert "set one up under Language models" in run.note
     assert (row(claim).status, row(claim).attempts) == ("pending", 0)
 
 

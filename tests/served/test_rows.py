@@ -181,13 +181,15 @@ def play_dismissal(world: World) -> None:
 @plays("conflicts-f04", "conflicts-f08")
 def play_third_value(world: World) -> None:
     concept = world.name("brevik")
-    conflict = world.dispute(concept, "runs-on", "odin-2", "odin-3", "odin-4")
+    conflict = world.dispute(concept, "runs-on", "odin-2", "odin-3")
+    seen = world.read(conflict)["seen"]
+    world.teach(f"{concept} -ispart odin-4 in context of runs-on", "agent2")
     assert len(world.read(conflict)["members"]) == 3
     assert world.title(conflict) == f"{concept} runs on odin-2 or odin-3 or odin-4"
     [line] = [line for line in world.block(f"Restart {concept}.").splitlines() if concept in line]
     assert line == f"{concept}: [runs-on?] odin-2 | odin-4 | odin-3 — conflict pending"
     claim = next(member for member in world.read(conflict)["members"] if member.get("parent") == "odin-3")
-    world.post(f"/conflicts/{conflict}/resolve", {"decision": "update", "member_id": claim["id"]})
+    world.post(f"/conflicts/{conflict}/resolve", {"decision": "update", "member_id": claim["id"], "seen": seen})
     listed = world.server.client.get("/conflicts", params={"touches": concept}).json()
     assert listed["count"] == 1
     assert {member.get("parent") for member in listed["items"][0]["members"]} >= {"odin-3", "odin-4"}

@@ -88,9 +88,9 @@ def test_candidates_and_templates_are_those_that_wait_until_others_are_chosen(op
 @pytest.mark.parametrize(
     ("path", "query", "found"),
     [
-        ("memory/edge", {"speaker": "winky"}, ["kvasir"]),
-        ("memory/edge", {"speaker": "winky/ron"}, []),
-        ("memory/observation", {"speaker": "winky"}, ["kvasir"]),
+        ("memory/edge", {"agent": "winky"}, ["kvasir"]),
+        ("memory/edge", {"agent": "winky", "person": "ron"}, []),
+        ("memory/observation", {"agent": "winky"}, ["kvasir"]),
         ("memory/observation", {"created_at_from": "2026-01-02", "created_at_to": "2026-01-02"}, ["kvasir"]),
         ("memory/observation", {"created_at_to": "2026-01-01"}, []),
     ],
@@ -114,7 +114,7 @@ def test_lists_are_narrowed_by_speaker_and_day(
 
 def test_an_empty_list_says_what_would_be_here_and_a_filtered_one_offers_a_reset(operator: Client) -> None:
     shown = operator.get("/admin/memory/forgetrequest/").content.decode()
-    filtered = operator.get("/admin/memory/edge/", {"speaker": "nobody"}).content.decode()
+    filtered = operator.get("/admin/memory/edge/", {"agent": "nobody"}).content.decode()
 
     assert "What somebody asked to forget is set aside" in shown
     assert "No facts fit this search and these filters." in filtered

@@ -37,7 +37,7 @@ from tests.worlds import Login
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 17
+QUERIES = 18
 VIEWS = (
     "view_conflict",
     "view_run",

@@ -24,7 +24,7 @@ from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
-PAGE_QUERIES = 14
+PAGE_QUERIES = 15
 LIST = "/admin/resolution/conflict/"
 TYPE = "claims__collision_type__exact"
 
@@ -478,8 +478,8 @@ def test_a_page_that_is_older_than_the_world_decides_nothing_and_shows_the_new_s
 
     answer = operator.post(f"{LIST}{claim.conflict_id}/decide/", {"seen": seen, "decision": f"claim:{claim.pk}"})
 
-    assert "has changed meanwhile" in text(answer)
-    assert "fact gnommoweb is a tool [type]" in text(answer)
+    assert "was already decided by" in text(answer)
+    assert "claim gnommoweb is a tool [type] resolved" in text(answer)
     assert facts() == {"gnommoweb isa tool type"}
 
 

@@ -51,8 +51,8 @@ def a_disputed_concept(name: str) -> Soas:
 def a_decided_concept(name: str) -> None:
     a_disputed_concept(name)
     one, other = Claim.objects.filter(concept__token=name).order_by("id")
-    update(one.pk, ACTOR, "it is newer")
     dismiss(other.pk, ACTOR, "it is wrong")
+    update(one.pk, ACTOR, "it is newer")
 
 
 def some_records(i: int) -> None:

@@ -140,9 +140,9 @@ def test_beside_the_switch_stands_how_many_of_a_models_answers_people_accepted(o
 
     claims = [dispute(f"{name} ispart tyr runs-on", f"{name} ispart loki runs-on") for name in ("aa", "bb", "cc", "dd")]
     Claim.objects.update(status="proposed", proposal={"decision": "dismiss", "reason": "so", "model": "judge"})
-    approve(claims[0].pk, OPERATOR)
+    approve(claims[0].conflict_id, OPERATOR)
     update(claims[1].pk, OPERATOR, "the other way")
-    undo.undo(approve(claims[2].pk, OPERATOR).pk, OPERATOR, "too soon")
+    undo.undo(approve(claims[2].conflict_id, OPERATOR).pk, OPERATOR, "too soon")
     for state in ("promoted", "dismissed", "open"):
         Candidate.objects.create(
             concept=f"ee-{state}", parent="repo", dimension="type", is_isa=True, channel="explained", confidence=0.5,

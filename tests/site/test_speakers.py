@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from memory.access import agent_tokens
 from memory.attribution.client_names import Supporter
 from memory.channels import Channel
+from memory.db.connections import run_together
 from memory.graph import store
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Edge, EdgeHistory, Episode, Evidence, Memory, Observation, Support
@@ -41,9 +42,9 @@ def world(module_db: None) -> None:
         teach(f"{fact} ispart tyr runs-on")
         edge = Edge.objects.get(concept__token=fact)
         store.select_support([edge]).delete()
-        store.write_support(
-            (edge, store.build_support(Supporter("webui", name), Channel.USER, timezone.now())) for name in people
-        )
+        now = timezone.now()
+        own = [(edge, store.build_support(Supporter("webui", name), Channel.USER, now)) for name in people]
+        run_together(store.supported(own))
         Edge.objects.filter(pk=edge.pk).update(agent="webui")
         Evidence.objects.create(concept=edge.concept, sentence=words, role="user", agent="webui", person=people[-1])
         EdgeHistory.objects.create(

@@ -170,8 +170,12 @@ def test_a_command_measures_the_noise(vectors, set_embedder, capsys) -> None:
 
     call_command("calibrate_embedder")
 
-    assert capsys.readouterr().out == f"{NAME}: mean {NOISE.mean:.3f}, deviation {NOISE.deviation:.3f}\n"
-    assert Embedder.objects.get().noise_deviation == pytest.approx(NOISE.deviation, abs=0.002)
+    # In 8 bits, processors differ in the third digit.
+    measured = Embedder.objects.get()
+    assert measured.noise_mean == pytest.approx(NOISE.mean, abs=0.002)
+    assert measured.noise_deviation == pytest.approx(NOISE.deviation, abs=0.002)
+    told = f"{NAME}: mean {measured.noise_mean:.3f}, deviation {measured.noise_deviation:.3f}\n"
+    assert capsys.readouterr().out == told
 
 
 @pytest.mark.django_db
