@@ -102,6 +102,7 @@ class ConflictDetails(TypedDict):
     resolution: Any
     resolved_at: str | None
     ring: NotRequired[list[EdgeOut]]
+    seen: NotRequired[str]
     slot_key: dict[str, Any]
     slot_kind: str
     status: str
@@ -119,6 +120,7 @@ class ConflictOut(TypedDict):
     question: str | None
     resolution: Any
     resolved_at: str | None
+    seen: NotRequired[str]
     slot_key: dict[str, Any]
     slot_kind: str
     status: str
@@ -397,6 +399,7 @@ class RequestOut(TypedDict):
     block: str
     concepts: list[dict[str, str]]
     notes: list[dict[str, Any]]
+    page: NotRequired[str]
     refused: NotRequired[list[str]]
     request: str
     restrictions: dict[str, str]
@@ -710,6 +713,7 @@ class Festinger:
         new_dimension: str | None = None,
         reason: str | None = None,
         resolution_notes: str | None = None,
+        seen: str | None = None,
         winner_member_id: int | str | None = None,
         idempotency_key: str = "",
     ) -> Decided:
@@ -727,6 +731,7 @@ class Festinger:
                 new_dimension=new_dimension,
                 reason=reason,
                 resolution_notes=resolution_notes,
+                seen=seen,
                 winner_member_id=winner_member_id,
             ),
             key=idempotency_key,
