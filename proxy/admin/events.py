@@ -119,22 +119,22 @@ class EventAdmin(ReadOnly, Page):
 @admin.register(RecollectionEvent)
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
-    list_display = ("at", "request", "agent", "model", "wire", "concepts", "block_characters", "milliseconds")
+    list_display = ("at", "agent", "request", "model", "wire", "concepts", "block_characters", "milliseconds")
     list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, PersonFilter)
     list_filter_submit = True
     search_fields = ("block__icontains",)
     search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
     fields = (
-        "request",
-        "client_request",
+        "what_was_said",
+        "what_was_found",
+        "taught",
         "whole_conversation",
-        "at",
         "sender",
+        "at",
         "model",
         "wire",
-        "what_was_said",
-        "taught",
-        "what_was_found",
+        "request",
+        "client_request",
         "what_became_of_concepts",
         "block_as_it_was",
         "style",
@@ -216,7 +216,7 @@ class RecollectionEventAdmin(EventAdmin):
         }
         return render_to_string("proxy/reasons.html", shown)
 
-    @admin.display(description="facts, project state, memories, messages")
+    @admin.display(description="lines")
     def what_was_found(self, event: Any) -> SafeString:
         took = f", {event.search_ms:.1f} ms" if event.search_ms is not None else ""
         search = f"Search: {event.search or 'nothing was searched'}{took}"
@@ -243,7 +243,7 @@ class RecollectionEventAdmin(EventAdmin):
 
 @admin.register(LoopEvent)
 class LoopEventAdmin(EventAdmin):
-    list_display = ("at", "request", "agent", "model", "wire", "kind", "count", "steps_taken")
+    list_display = ("at", "agent", "request", "model", "wire", "kind", "count", "steps_taken")
     list_filter = ("kind", WireFilter, DayFilter)
     fields = (
         "recollection",
