@@ -82,7 +82,7 @@ def test_what_a_search_found_has_labels_and_contrast(paths: dict[str, str], olga
     olga.page.goto(paths["search"])
     olga.page.get_by_label("Search for").fill("where is the axed-isa tool?")
     olga.page.get_by_label("Agent").fill("dobby")
-    olga.page.get_by_role("button", name="Search").click()
+    olga.page.get_by_role("button", name="Search", exact=True).click()
     expect(olga.page.get_by_role("heading", name="Found")).to_be_visible()
     check_in_light_and_dark(olga)
 

@@ -41,7 +41,7 @@ def test_a_memory_is_written_found_as_an_agent_finds_it_and_corrected(whole: Fes
     olga.opens("memory_memory_search")
     page.get_by_label("Search for").fill("how are griphook vaults opened?")
     page.get_by_label("Agent").fill("winky")
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name="Search", exact=True).click()
     page.get_by_role("link", name="The griphook vault is opened").click()
 
     page.get_by_label("Text").fill("The griphook vault is opened by two goblins.")
