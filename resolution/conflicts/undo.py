@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.db import IntegrityError
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from memory.db.transactions import constraint_of, in_transaction
 from memory.english.phrases import format_fact
@@ -220,8 +221,10 @@ def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
 
 def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
     """Take memories and project state out of conflicts and return them. The caller checks again if they contradict the
-    restored facts."""
+    restored facts. A conflict that is about nothing else closes, so that the one that was decided opens again."""
     ConflictMember.objects.filter(pk__in=[member.pk for member in joined]).delete()
+    emptied = Conflict.objects.filter(pk__in={member.conflict_id for member in joined}, members=None)
+    emptied.update(status=Conflict.Status.DISMISSED, resolved_at=timezone.now())
     still_open = ConflictMember.objects.filter(object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN)
     released: list[Memory | ProjectState] = []
     for model, kind in ((Memory, MEMORY), (ProjectState, ConflictMember.Kind.PROJECT_STATE)):

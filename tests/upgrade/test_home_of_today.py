@@ -44,6 +44,7 @@ ALLOWED: Final[dict[str, str]] = {
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
     "rows of decision": "Upgrade: the same, as decisions of the run",
+    "rows of idempotent_call": "The header `Idempotency-Key`: answers to what may be sent again.",
     "rows of decision_change": "Undo: a row trigger on all tables logs to decision_change.",
     "rows of installed_version": "Upgrade: a version that has prepared the database has a row.",
     "rows of upstream_model": "Language models: the models of the upstream, last used first.",
