@@ -60,7 +60,7 @@ Mistakes = dict[str, Counter[str]]  # by kind: `lost` and `wrong`
 
 
 class Base(NamedTuple):
-    """What one measure finds with every part; ``modules``: those of the readers whose code it runs."""
+    """The finds of one measure with every part; ``modules``: those of the readers whose code it runs."""
 
     mistakes: Mistakes
     modules: frozenset[str]

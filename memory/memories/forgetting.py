@@ -153,7 +153,7 @@ class Part(NamedTuple):
 
     @property
     def more(self) -> int:
-        """How many have no text here."""
+        """The number of those that have no text here."""
         return self.rows - len(self.texts)
 
     def __str__(self) -> str:

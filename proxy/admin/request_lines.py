@@ -1,5 +1,5 @@
-"""What requests were given, and what was said, taught and repeated in them. Each line of a block has its row, who said
-it, why it was injected or not, and what can be done about it."""
+"""Shows what requests were given, and what was said, taught and repeated in them. Each line of a block has its row, who
+said it, why it was injected or not, and what can be done about it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ class Told:
 
     @property
     def prompt(self) -> Episode | None:
-        """What the user said that the request answers, if that is kept."""
+        """The user's message that the request answers, if it is kept."""
         asked = [message for message in self.said if message.role == "user" and message.said_at < self.event.at + NEAR]
         return asked[-1] if asked else None
 

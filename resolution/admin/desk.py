@@ -49,7 +49,7 @@ class BulkForm(ActionForm):
 
 
 class DeskRow(Protocol):
-    """What the desk needs of a row in words; its templates show more. ``seen`` is a token of what is shown."""
+    """A row in words, as far as the desk needs it; its templates show more. ``seen`` is a token of what is shown."""
 
     @property
     def title(self) -> str: ...

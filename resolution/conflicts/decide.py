@@ -93,7 +93,7 @@ def find_claim(conflict_id: int, claim_id: int | None) -> MemberKey:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a verdict does with the locked members: ``target`` is the one that it names, ``winner`` the one that is
+    """The effect of a verdict on the locked members: ``target`` is the one that it names, ``winner`` the one that is
     right, ``losers`` are retired or, if they are claims, decided against. ``existing`` is the fact that a named claim
     is against. If not ``is_whole``, the decision is about that claim alone."""
 

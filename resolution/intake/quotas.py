@@ -91,7 +91,7 @@ class OverLimit:
 
 
 class Place(NamedTuple):
-    """What is known of the place that a statement is about: the fact in it, whether its dimension exists and keeps all,
+    """The place that a statement is about: the fact in it, whether its dimension exists and keeps all,
     and the parents that open claims give the slot."""
 
     standing: Triple | None = None

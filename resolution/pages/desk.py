@@ -1,4 +1,4 @@
-"""What the desk shows of anything that operators decide: members in words, choices with their keys, and decisions."""
+"""Shown on the desk of anything that operators decide: members in words, choices with their keys, and decisions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
