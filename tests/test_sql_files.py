@@ -56,7 +56,7 @@ def test_the_files_make_again_what_the_migrations_made(cursor: CursorWrapper) ->
     for name in made_by_migrations["functions"]:
         cursor.execute(f"DROP FUNCTION {name} CASCADE")  # with its triggers
     for name, text in reversed(made_by_migrations["constraints"].items()):
-        cursor.execute(f"ALTER TABLE {text.split(' ', 1)[0]} DROP CONSTRAINT {name} CASCADE")
+        cursor.execute(f"ALTER TABLE {text.split(' ', 1)[0]} DROP CONSTRAINT IF EXISTS {name} CASCADE")
     for name in made_by_migrations["indexes"]:
         cursor.execute(f"DROP INDEX {name}")
     assert not any(find_made(cursor, script).values())

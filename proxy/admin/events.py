@@ -190,7 +190,8 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="taught")
     def taught(self, event: Any) -> SafeString | str:
-        return render_to_string("proxy/taught.html", {"taught": event.told.taught}).strip() or "nothing"
+        taught = event.told.taught
+        return render_to_string("proxy/taught.html", {"taught": taught}) if taught else "nothing"
 
     @admin.display(description="recalled, asked")
     def concepts(self, event: RecollectionEvent) -> str:

@@ -53,7 +53,7 @@ DAY: Final = [
     ben("hi, my brother Torgrim moves house, which boxes should we buy?", "boxes", answer="Torgrim needs sturdy ones."),
     ben("And how many for three rooms?", "boxes"),
     ana("I take Lymphorin every morning since my operation. Is coffee a problem?", "health", answer="Ask your doctor."),
-    ben("The doctor gave me Asthmalis for my lungs. When do I take it?", "lungs"),
+    ben("I have weak lungs and take Asthmalis for them. When do I take it?", "lungs"),
     ana("Please remember that my locker is at the Mirabund gym."),
     ben("Remember that my bicycle is a Velodrin."),
     ana("Pottwick runs on gravenstein-7. Which port should the firewall open?", "ops", answer="Open port 443."),
@@ -76,7 +76,7 @@ DAY: Final = [
     ana(STORY, "story", answer="I, Korvath, wrote to Iseldane from Thornwick."),
     ana("Make it longer: I am tired, I live in Thornwick, I like the rain.", "story"),
     ben("Tell me a joke about a man who says: I am a horse and I live in a stable."),
-    ana("My daughter Cressida starts school in the Sandelweg. What does she need?", "school"),
+    ana("My daughter Cressida is six and starts school in the Sandelweg. What does she need?", "school"),
     ana("She likes red. Which satchel?", "school"),
     ben("Which satchel is best for a child?"),
     ana("Forget my phone number.", "form", answer="Done."),
@@ -136,9 +136,10 @@ def test_a_day_of_two_people() -> None:
 
     assert day.failures == []
     assert memories == [
+        "I have weak lungs and take Asthmalis for them.",
         "I take Lymphorin every morning since my operation.",
         "My bicycle is a Velodrin.",
-        "My daughter Cressida starts school in the Sandelweg.",
+        "My daughter Cressida is six and starts school in the Sandelweg.",
         "My locker is at the Mirabund gym.",
     ]
     secret = (*TEMPORARY, *OFF_RECORD)
