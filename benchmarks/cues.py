@@ -72,7 +72,7 @@ class Dictionary:
     def is_concept(self, token: str) -> bool:
         return False
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         return False
 
     def find_dimension(self, concept: str, parent: str) -> str | None:

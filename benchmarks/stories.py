@@ -19,7 +19,7 @@ from benchmarks.database import set_up_django
 from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from festinger_site import home as homes
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.memories.consolidation import NEAR
 from memory.memories.scope import PERSONAL
 from memory.types import SEED_DIMENSIONS
@@ -67,7 +67,7 @@ def _read_line(text: str, number: int) -> StoryLine:
     if layer == "fact":
         fact, _, words = said.partition(" // ")
         concept, _, value = fact.partition(" -> ")
-        said = format_fact(concept, value, scope, is_isa=_KINDS.get(scope, False))
+        said = as_compact(concept, value, scope, is_isa=_KINDS.get(scope, False))
         row, slot = StoryRow("edge", number), f"{concept} [{scope}]"
     elif layer == "state":
         key, _, value = said.partition(" = ")

@@ -123,7 +123,7 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     """Answer a request for Festinger's own pages. HEAD is handled as GET; the server leaves out the body."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
-    send = name_request(send)
+    send = add_request_id(send)
     limit = runtime.current().settings_file.rules.limits.max_body_bytes
     # Django reads the whole body before it checks anything, so limit its size here, and refuse callers without the
     # permission first.
@@ -143,7 +143,7 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
         await send_error(send, scope["path"], error)
 
 
-def name_request(send: Send) -> Send:
+def add_request_id(send: Send) -> Send:
     """Wrap ``send`` to give the client the id of its request in a header."""
     header = REQUEST_ID, request_ids.ensure().encode()
 
@@ -160,7 +160,7 @@ async def read_whole(receive: Receive) -> Receive:
     long to parse that every stream would wait, BadRequest."""
     whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
     if whole is not None and is_heavy(whole["body"]):
-        OWN_VALUES.count_bite(bytes=len(whole["body"]))
+        OWN_VALUES.count_hit(bytes=len(whole["body"]))
         raise BadRequest
 
     async def replay() -> Event:

@@ -31,7 +31,7 @@ class Bound:
         self._bites = REACHED.labels(name)
         self._log = LogThrottle(LOG_EVERY_S)
 
-    def count_bite(self, **facts: object) -> None:
+    def count_hit(self, **facts: object) -> None:
         """Count a bite and log it. ``facts`` go into the log; they must not hold what a client wrote."""
         self._bites.inc()
         if self._log.is_due(time.monotonic()):

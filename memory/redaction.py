@@ -15,7 +15,7 @@ from psycopg.errors import UniqueViolation
 from memory.db.files import replace_file
 from memory.db.locks import Lock, lock_until_commit
 from memory.learning.journal import Journal, claim
-from memory.memories.episodes import EpisodeText, leave_out, shorten, write_places
+from memory.memories.episodes import EpisodeText, leave_out, shorten, write_spans
 from memory.search.lexemes import LEXEMES, fold
 from memory.secrets.known import KnownSecret
 from memory.secrets.redaction import MARK
@@ -180,7 +180,7 @@ def redact_episodes(secret: KnownSecret) -> Counter[str]:
         for row, text, *places in found:
             episode = EpisodeText(text, *(tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in places))
             rest = shorten(leave_out(episode, list(secret.find(text)), MARK))
-            parts = (write_places(rest.quoted), write_places(rest.unsure), fold(rest.own), fold(rest.passed_on))
+            parts = (write_spans(rest.quoted), write_spans(rest.unsure), fold(rest.own), fold(rest.passed_on))
             cursor.execute(_UPDATE_EPISODE, [row, rest.text, *parts])
         cursor.execute(_EMBED_ANEW, [[row for row, *_ in found]])
     return Counter({"episode.text": len(found)} if found else {})

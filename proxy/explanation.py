@@ -18,7 +18,7 @@ from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.english.doubt import SpeechAct
-from memory.english.phrases import format_count, format_fact, format_triple
+from memory.english.phrases import as_compact, format_count, format_triple
 from memory.english.refusals import find_refusals
 from memory.english.statements import CueMatch
 from memory.graph.statement import Statement
@@ -288,7 +288,7 @@ def _describe_stated(lesson: Lesson, outcomes: dict[Any, Outcome]) -> Iterator[S
     for match in lesson.message.read.triples:
         triple = (match.subject, match.parent, match.dimension, match.is_isa)
         statement = known.get(triple)
-        fact = format_fact(*triple[:3], is_isa=match.is_isa)
+        fact = as_compact(*triple[:3], is_isa=match.is_isa)
         if statement is None:
             yield Stated(fact, match, lesson.message.text[match.start : match.end], _explain_silence(match, lesson))
             continue

@@ -55,7 +55,7 @@ class Runtime:
         self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
         self.searcher = Searcher(settings.DATABASE_URL, self.cache)
         wake = partial(send_wakeup, LEARN)
-        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.find_made)
+        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.cached_vector)
         self.asked_and_seen = AskedAndSeen(self.cache, settings.DATABASE_URL)
         self.encounters = Encounters(self.cache, self.outbox.add, self.asked_and_seen.note_resent)
         self.events = Events(settings.DATABASE_URL)

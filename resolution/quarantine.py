@@ -35,7 +35,7 @@ from resolution.conflicts.change_log import recording
 from resolution.conflicts.detection import detect_memory
 from resolution.conflicts.members import change_of
 from resolution.conflicts.memories import close_moot_conflicts
-from resolution.conflicts.queue import OPEN, rebase
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.memories.setting_aside import clear_sentences
 from resolution.models import Claim, DecidedTriple, Decision, DecisionChange, Run
@@ -330,7 +330,7 @@ def _take_out(suspects: Sequence[Suspect], by: Attribution, *, is_forgotten: boo
     for one in gone:
         if one.replaced is not None:
             _put_back(one.replaced, by)
-        rebase((one.edge.concept_id, one.edge.dim_id), fill=True)
+        recheck_claims((one.edge.concept_id, one.edge.dim_id), place_first=True)
     if is_forgotten:
         return
     _note_candidates(
@@ -430,7 +430,7 @@ def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) ->
     for row in rows:
         with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"concept": row.concept.token}):
             count += row.before is not None and _put_back(row.before, actor.attribute(note))
-            rebase((row.concept_id, row.dim_id), fill=False)
+            recheck_claims((row.concept_id, row.dim_id), place_first=False)
     return count
 
 
@@ -458,7 +458,7 @@ def _take_memories_out(suspects: Sequence[SuspectMemory], actor: Actor, note: st
                 sure = min(memory.confidence, SURE[channel])
                 memories.change(memory, MemoryAction.QUARANTINE, by, channel=channel, confidence=sure)
             else:
-                memories.doubt(memory, by)
+                memories.halve_confidence(memory, by)
                 _put_memories_back(one.replaced, by)
             keys = {row.pk for row in (memory, *one.replaced)}
             disputes = MemoryHistory.objects.filter(action=MemoryAction.DISPUTE, after__beside__in=list(keys))

@@ -123,7 +123,7 @@ class ExactProtocol(HttpToolsProtocol):
                     refuse_headers()
         except RequestRefused as refusal:
             if refusal.bound is not None:
-                refusal.bound.count_bite()
+                refusal.bound.count_hit()
             self._refuse(refusal.status, str(refusal))
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
@@ -170,7 +170,7 @@ class ExactProtocol(HttpToolsProtocol):
         if self._is_answering():
             self._set_head_timer()  # reading may be paused until the answer is sent: not the client's fault
             return
-        HEAD_TIME.count_bite()
+        HEAD_TIME.count_hit()
         if self._is_in_head:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The head of the request did not come in time.")
         else:

@@ -55,7 +55,7 @@ class LargeBodyBudget:
             if size > LARGE_BYTES:
                 self.taken += size - (before if before > LARGE_BYTES else 0)
                 if self.taken > room:
-                    ROOM.count_bite(room=room)
+                    ROOM.count_hit(room=room)
                     raise TooMuchAtOnce
             return message
 

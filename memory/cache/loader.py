@@ -218,7 +218,7 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: Set[int], share: _Sh
             by_token[token] = row
             by_id[row_id] = token
         else:
-            cache.renew_soas(token, row)
+            cache.replace_soas(token, row)
 
 
 async def _load_edges(cache: Cache, connection: Connection, touched: Set[int]) -> None:
@@ -307,7 +307,7 @@ async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> 
             for row_id, token, *columns in rows:
                 row = SoasRow(row_id, *columns)
                 if token in cache.soas_by_token or cache.is_kept(row):
-                    cache.renew_soas(token, row)
+                    cache.replace_soas(token, row)
                     missing.discard(row_id)
         for row_id in missing:
             cache.drop_soas(row_id)
@@ -319,7 +319,7 @@ async def read_missing_words(cache: Cache, connection: Connection, ids: Iterable
         for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", missing):
             row = SoasRow(row_id, *columns)
             row.load = cache.loads  # a concurrent load must not drop it
-            cache.renew_soas(token, row)
+            cache.replace_soas(token, row)
 
 
 async def _refresh_edges(cache: Cache, connection: Connection, ids: list[int]) -> None:

@@ -203,7 +203,7 @@ class Cache:
         """True if a threshold was lowered since the words were loaded."""
         return self.least_threshold < self.words_from
 
-    def renew_soas(self, token: str, row: SoasRow) -> None:
+    def replace_soas(self, token: str, row: SoasRow) -> None:
         """Replace a row that was read again; what this process knows ahead of Postgres stays."""
         if row.id in self.aliases:
             self.alias_rows[token] = row
@@ -233,7 +233,7 @@ class Cache:
         edges = self.urd_by_concept.get(row.id) if row is not None else None
         return edges is not None and not edges[0].is_root  # the weakest edge
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         """True if something is in it, in the dimension `geography`."""
         row = self.soas_by_token.get(token)
         return row is not None and self.places[row.id] > 0

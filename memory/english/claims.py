@@ -168,7 +168,7 @@ def differ_in_value(one: str, other: str) -> bool:
     return share_slot(one, other) and not claim_same(one, other)
 
 
-def tells_other_value(older: str, newer: str) -> bool:
+def states_other_value(older: str, newer: str) -> bool:
     """True if two texts name two values of one slot that exclude each other."""
     first, second = read_claims(older), read_claims(newer)
     return any(
@@ -181,7 +181,7 @@ def tells_other_value(older: str, newer: str) -> bool:
 @lru_cache(maxsize=TEXTS_KEPT)
 def corrects(newer: str, older: str) -> bool:
     """True if the newer clause gives a slot another value than the older text, or takes that value back."""
-    if tells_other_value(older, newer):
+    if states_other_value(older, newer):
         return True
     denied, claimed = read_claims(newer), read_claims(older)
     return any(

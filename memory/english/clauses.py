@@ -288,12 +288,14 @@ def fits(passage: Passage, subject: Token, parent: "Parent", form: Form) -> bool
     if form.is_isa and _is_code_part(passage, subject, parent.phrase.head, form):
         return False
     if form.takes is Takes.KNOWN_PLACE:
-        is_place = parent.phrase.tokens[-1].is_capitalised and _is_place(passage, subject)
-        return parent.phrase.determiner not in ("a", "an") and (is_place or passage.vocabulary.is_place(parent.token))
+        is_location = parent.phrase.tokens[-1].is_capitalised and _is_location(passage, subject)
+        return parent.phrase.determiner not in ("a", "an") and (
+            is_location or passage.vocabulary.is_location(parent.token)
+        )
     return True
 
 
-def _is_place(passage: Passage, subject: Token) -> bool:
+def _is_location(passage: Passage, subject: Token) -> bool:
     """True if the words of a subject, or beside it, are nouns of places: `the Rostock office`, `rack-12`."""
     index = bisect_left(passage.starts, subject.start)
     beside = passage.tokens[index - 1].text if index and not passage.gap_before(index).strip(_MARKS) else ""

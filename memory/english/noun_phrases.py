@@ -61,7 +61,7 @@ class Vocabulary(Protocol):
     def is_concept(self, token: str) -> bool:
         """True if something is already known about it."""
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         """True if something is known to be in it, in the dimension `geography`."""
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
@@ -78,7 +78,7 @@ class AnyName:
     def is_concept(self, token: str) -> bool:
         return True
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         return True
 
     def find_dimension(self, concept: str, parent: str) -> str | None:

@@ -41,10 +41,10 @@ def shorten(text: str, most: int) -> str:
 
 def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """Phrase a fact: ``mimir runs on tyr``, ``kvasir is a service``."""
-    return f"{concept} {relate(parent, dimension, is_isa=is_isa)} {parent}"
+    return f"{concept} {as_predicate(parent, dimension, is_isa=is_isa)} {parent}"
 
 
-def relate(parent: str, dimension: str, *, is_isa: bool) -> str:
+def as_predicate(parent: str, dimension: str, *, is_isa: bool) -> str:
     """Return the words between concept and parent: ``runs on``, ``is a``."""
     if is_isa:
         return "is an" if _TAKES_AN.match(parent) else "is a"
@@ -61,7 +61,7 @@ def gives_value(dimension: str) -> bool:
     return bool(find_entity_type(dimension)) and dimension not in KINDS
 
 
-def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
+def as_sentence(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """Phrase a fact as prompts have it: ``kvasir runs on tyr``, ``mount has peek as its material``, ``ada is an author
     (role)``."""
     if is_isa and gives_value(dimension):
@@ -70,7 +70,7 @@ def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str
     return f"{phrase(concept, parent, dimension, is_isa=is_isa)}{told}"
 
 
-def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
+def as_compact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """Phrase a fact for operators, with the dimension unless the verb implies it: ``gnommoweb is a repo [type]``,
     ``kvasir runs on turing``, ``mount has peek as its material``."""
     if is_isa and gives_value(dimension):
@@ -80,4 +80,4 @@ def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> s
 
 
 def format_triple(fact: Triple) -> str:
-    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
+    return as_compact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)

@@ -122,7 +122,7 @@ def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
     patterns = patterns_of(ASCII if normal.text.isascii() else UNICODE)
     is_shifted = bool(normal.normal_starts)
     tokens = []
-    openings = _Openings(normal.text, names_inside or NamesInside(normal.text))
+    openings = _SentenceStarts(normal.text, names_inside or NamesInside(normal.text))
     for match in patterns.run.finditer(normal.text):
         is_initial = False
         if match.lastindex is None:
@@ -217,7 +217,7 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     emphasised: set[str] = set()
     opened: dict[str, str] = {}
     runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
-    openings, read = _Openings(normal, NamesInside(normal, runs)), _read_word
+    openings, read = _SentenceStarts(normal, NamesInside(normal, runs)), _read_word
     for run, is_first, number, following in runs:
         if number and not takes_number(run, following):
             number = ""
@@ -308,7 +308,7 @@ def _to_words(tokens: list[Token]) -> WordSets:
     return WordSets(unique, emphasised)
 
 
-class _Openings:
+class _SentenceStarts:
     """Tells which of the names that begin sentences of a text have a word too many: `Actually Kvasir`."""
 
     def __init__(self, text: str, names_inside: NamesInside) -> None:

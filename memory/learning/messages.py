@@ -11,7 +11,7 @@ from memory.attribution.parts import has_fiction
 from memory.cache.state import Cache
 from memory.graph.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
 from memory.learning.reader import UNREAD, FullReading, read_all
-from memory.memories.episodes import ROLES, EpisodeText, compose_episode, write_places
+from memory.memories.episodes import ROLES, EpisodeText, compose_episode, write_spans
 from memory.memories.scope import Scope, Speaker
 from memory.models.messages import CONVERSATION_BYTES
 from memory.search.lexemes import fold
@@ -117,8 +117,8 @@ class NewMessage(NamedTuple):
         if episode is not None:
             row |= {
                 "episode": episode.text,
-                "quoted": write_places(episode.quoted),
-                "unsure": write_places(episode.unsure),
+                "quoted": write_spans(episode.quoted),
+                "unsure": write_spans(episode.unsure),
                 "is_fiction": masked.voice is Voice.FICTION or has_fiction(masked.text),
                 "own": fold(episode.own),
                 "passed_on": fold(episode.passed_on),

@@ -59,7 +59,7 @@ class WaitingMessage(NamedTuple):
     since: float  # seconds, by the monotonic clock
 
 
-class Backlog:
+class Buffer:
     """Queued messages in memory, bounded: if there is no room, the oldest are dropped."""
 
     def __init__(self, bytes_max: int = WAITING_MAX_BYTES) -> None:
@@ -120,7 +120,7 @@ class Outbox:
         self._replayed_to = MessageTable(dsn)
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)
-        self._backlog = Backlog()
+        self._backlog = Buffer()
         self._orders: list[ForgetOrder] = []  # they go ahead of the messages, so that none of these is set aside
         self._in_hand: list[WaitingMessage] = []  # taken from the backlog and not yet known to be stored
         self._wanted = asyncio.Event()

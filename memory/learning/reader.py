@@ -240,7 +240,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, 
             own.add((triple.subject, triple.parent, triple.dimension))
         # Quoted or repeated statements may all be left out later; a speaker's own are not.
         if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
-            TOO_MANY_STATEMENTS.count_bite()
+            TOO_MANY_STATEMENTS.count_hit()
             break
     return tuple(triples)
 

@@ -102,7 +102,7 @@ class VocabularyWriter:
         new = [word for word in words if word not in stored and word not in self._cache.soas_by_token]
         allowed = max(0, min(NEW_WORDS_MAX, self._room))
         if len(new) > allowed:
-            (NO_ROOM if allowed < NEW_WORDS_MAX else NEW_WORDS).count_bite(words=len(new), stored=allowed)
+            (NO_ROOM if allowed < NEW_WORDS_MAX else NEW_WORDS).count_hit(words=len(new), stored=allowed)
             emphasised = message.read.emphasised
             new.sort(key=lambda word: word not in emphasised)
             left_out = set(new[allowed:])

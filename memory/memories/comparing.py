@@ -51,7 +51,7 @@ def find_rivals(memory: Memory) -> list[Memory]:
 def are_rivals(one: Memory, other: Memory) -> bool:
     """True if two memories of one owner cannot both hold, by their slots."""
     own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
-    is_near = kind_of(one.category) == kind_of(other.category) and slots.meet(own, others)
+    is_near = kind_of(one.category) == kind_of(other.category) and slots.share_slot(own, others)
     return is_near and slots.contradicts(one.text, other.text, one.category)
 
 

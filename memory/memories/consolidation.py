@@ -93,7 +93,7 @@ def states_same(one: str, other: str) -> bool:
 def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:
     """Return the sign that two memories that are near in meaning contradict each other; None if there is none, or if
     rules cannot tell. ``found``: the slots of each."""
-    if slots.meet(*found):
+    if slots.share_slot(*found):
         clash = slots.contradicts(one, other, category)
         return (find_opposition(one, other) or Opposition.NAME) if clash else None
     sign = find_opposition(one, other)

@@ -60,7 +60,7 @@ class EpisodeText(NamedTuple):
         return "\n".join(self.text[start:end] for start, end in self.quoted)
 
 
-def write_places(spans: Sequence[Span]) -> str:
+def write_spans(spans: Sequence[Span]) -> str:
     """Return starts and ends of the spans, as Postgres writes an array."""
     return f"{{{','.join(str(place) for span in spans for place in span)}}}"
 

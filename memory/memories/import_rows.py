@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 
 from memory.db.connections import columns, fetch_rows
-from memory.memories.episodes import EpisodeText, write_places
+from memory.memories.episodes import EpisodeText, write_spans
 from memory.memories.scope import Scope
 from memory.memories.store import Action, Change, describe_change, is_personal
 from memory.models import Memory, MemoryHistory
@@ -82,7 +82,7 @@ def add_episodes(episodes: Sequence[EpisodeCopy]) -> None:
     rows = [
         (
             *(one.digest, one.conversation, *one.scope.speaker, one.scope.project, one.role, one.said.text),
-            *(write_places(one.said.quoted), fold(one.said.own), fold(one.said.passed_on), one.at),
+            *(write_spans(one.said.quoted), fold(one.said.own), fold(one.said.passed_on), one.at),
         )
         for one in episodes
     ]

@@ -93,7 +93,7 @@ def find_slots(text: str, category: str) -> Slots:
     return read_slot(text, category).slots
 
 
-def meet(one: Slots, other: Slots) -> bool:
+def share_slot(one: Slots, other: Slots) -> bool:
     """True if memories with these slots may contradict each other: two that only come after something else do not."""
     return bool((one.slot and one.slot in other) or (other.slot and other.slot in one))
 

@@ -270,7 +270,7 @@ def deprecate(memory: Memory, by: Change) -> None:
     _set_status(memory, Action.DEPRECATE, by)
 
 
-def doubt(memory: Memory, by: Change) -> None:
+def halve_confidence(memory: Memory, by: Change) -> None:
     """Make it a candidate, as if nobody had vouched for it; the same source does not bring it back."""
     _set_status(memory, Action.QUARANTINE, by)
 

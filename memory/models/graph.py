@@ -9,7 +9,7 @@ from django.db.models.functions import Lower, Now, Replace
 
 from memory.attribution.client_names import Supporter
 from memory.channels import Channel
-from memory.english.phrases import format_fact, relate
+from memory.english.phrases import as_compact, as_predicate
 from memory.models.constraints import one_of
 from memory.types import Place, Triple, TripleIds, place_of
 
@@ -292,7 +292,7 @@ class Edge(models.Model):
         ]
 
     def __str__(self) -> str:
-        return format_fact(self.concept.shown, self.parent.shown, self.dim.token, is_isa=self.is_isa)
+        return as_compact(self.concept.shown, self.parent.shown, self.dim.token, is_isa=self.is_isa)
 
     @property
     def fact(self) -> Triple:
@@ -313,7 +313,7 @@ class Edge(models.Model):
     @property
     def relation(self) -> str:
         """The words between concept and parent."""
-        return relate(self.parent.token, self.dim.token, is_isa=self.is_isa)
+        return as_predicate(self.parent.token, self.dim.token, is_isa=self.is_isa)
 
 
 @one_of("kind", "channel")

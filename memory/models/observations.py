@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS
@@ -117,4 +117,4 @@ class Observation(SetAside):
     def __str__(self) -> str:
         if self.kind == self.Kind.CONCEPT:
             return f"? {self.concept}"
-        return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+        return as_compact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)

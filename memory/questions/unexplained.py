@@ -100,7 +100,7 @@ async def hand_over(
         message = message_of[name]
         lately[_owner(message.agent)] += 1
         if lately[_owner(message.agent)] > EXPLANATIONS_PER_HOUR:
-            TOO_MANY.count_bite()
+            TOO_MANY.count_hit()
         else:
             found.append((name, message.key, message.role, message.agent, message.at, message.request))
     await connection.execute(INSERT, columns(found, 6))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from memory.english.claims import claim_same, read_claims, share_slot, tells_other_value
+from memory.english.claims import claim_same, read_claims, share_slot, states_other_value
 from memory.english.excerpts import CHARACTERS_PER_TOKEN, cut_around, make_harmless
-from memory.english.phrases import tell_fact
+from memory.english.phrases import as_sentence
 from memory.types import NoteKey, NoteKind, StateRow, Style
 
 OPENING: Final = "<recollection>"
@@ -165,7 +165,7 @@ def _as_slot(fact: ShownFact) -> str:
 @lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
     """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed).``"""
-    told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=fact.is_isa)
+    told = as_sentence(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=fact.is_isa)
     return f"{told}{DISPUTED if fact.is_disputed else ''}."
 
 
@@ -199,7 +199,7 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
             others.append(each)
     told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
     behind = "; ".join(["disputed", *told] if is_disputed else told)
-    if others and not is_disputed and all(tells_other_value(each.text, newest.text) for each in others):
+    if others and not is_disputed and all(states_other_value(each.text, newest.text) for each in others):
         behind = f"before, {behind}"
     return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
 

@@ -50,7 +50,7 @@ class Mentions:
 
 
 @dataclass(slots=True)
-class Beginning:
+class KnownPrefix:
     """The names in the messages of a conversation up to some point."""
 
     # It grows with the conversation, so that a long history is not scanned again with each turn.

@@ -189,7 +189,7 @@ class Indexes:
         while len(by_use) > 1 and self.held_bytes > BYTES_MAX:
             scope, _ = by_use.pop(0)
             self._held.pop(scope, None)
-            FULL.count_bite()
+            FULL.count_hit()
 
     def _run(self, work: Callable[[psycopg.Cursor[Any]], None]) -> bool:
         """Do it over the connection; False if Postgres is away. Whatever else goes wrong, nothing held may go stale:

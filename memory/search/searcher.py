@@ -89,7 +89,7 @@ class Searcher:
             count("found" if found.lines else "nothing_found", time.perf_counter() - started)
         return found
 
-    def find_made(self, text: str) -> tuple[int, Vector] | None:
+    def cached_vector(self, text: str) -> tuple[int, Vector] | None:
         """The embedder's id, and the vector of a message with these own words, if it was searched for lately."""
         return self._made.get(text)
 
@@ -116,12 +116,12 @@ class Searcher:
         vectors = embed_for(text, spaces, index, left_s, is_patient=False)
         current = spaces[0].id if spaces else 0
         if current in vectors and (len(texts) == 1 or len(texts[-1]) < SHORT_MAX):
-            self._keep_made(texts[-1], current, vectors[current])
+            self._cache_vector(texts[-1], current, vectors[current])
         digest, ended = int.from_bytes(conversation[:8]), self._cache.find_ended(find_words(text).tokens)
         asked = ask(text, spaces, vectors, self._cache.rarity, before, conversation=digest, ended=ended)
         return choose_for_prompt(index, asked)
 
-    def _keep_made(self, text: str, embedder: int, vector: Vector) -> None:
+    def _cache_vector(self, text: str, embedder: int, vector: Vector) -> None:
         if len(text) <= MADE_CHARACTERS:
             self._made.pop(text, None)
             self._made[text] = embedder, vector

@@ -9,7 +9,7 @@ import psycopg
 from django.db import connection
 
 from memory.cache.loader import ENDED, LEXEMES, weigh_lexemes
-from memory.english.phrases import tell_fact
+from memory.english.phrases import as_sentence
 from memory.english.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.memories.scope import Scope
@@ -131,7 +131,7 @@ def embed_query(embedder: str, text: str, timeout_s: float) -> Vector | None:
 def _tell(row: Sequence[Any], shares: Mapping[str, float]) -> Found:
     """Return the fact of a row of ``read_facts``, as alike as it has words of the query."""
     key, confidence, said_at, agent, channel, concept, parent, dimension, is_isa, *ids = row
-    text = f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
+    text = f"{as_sentence(concept, parent, dimension, is_isa=is_isa)}."
     told = find_lexemes(f"{concept} {dimension.replace('-', ' ')} {parent}")
     alike = ranking.NO_VECTOR_WEIGHT * sum(shares.get(lexeme, 0.0) for lexeme in told)
     found = Found("fact", key, text, confidence, said_at, agent, "", channel, "", fact=TripleIds(*ids))

@@ -56,7 +56,7 @@ class LoginForm(AuthenticationForm):
             return super().clean()  # reports what is missing
         attempt = Attempt(name, self.request.META["REMOTE_ADDR"])
         if not checks.acquire(timeout=CHECK_WAIT_S):
-            CROWDED.count_bite()
+            CROWDED.count_hit()
             raise ValidationError("Too many people log in at this moment. Please try again.", code="refused")
         try:
             # Only now: of guesses that come together, all but the first two find what has failed.
@@ -91,7 +91,7 @@ class Attempt:
         rows = self._failures().filter(last_at__gt=now - DAY)
         left = max((pause_after(row.failures) - (now - row.last_at).total_seconds() for row in rows), default=0.0)
         if left > 0:
-            PAUSED.count_bite(address=network_of(self.address))
+            PAUSED.count_hit(address=network_of(self.address))
             message = f"Too many log-ins have failed. Please try again in {ceil(left)} seconds."
             raise ValidationError(message, code="refused")
 

@@ -78,7 +78,7 @@ class NamedProjects:
                 # If the caller has no token, the project has to be open: nobody could name it again otherwise.
                 project_id, is_open = await make_named(self._dsn, slug, is_open=caller.token is None)
             except TooManyProjects:
-                BOUND.count_bite(projects=len(self._cache.projects))
+                BOUND.count_hit(projects=len(self._cache.projects))
                 raise
             self._cache.projects[slug] = ProjectRow(project_id, is_open)
         logger.info("project.made", extra={"project": slug, "agent": caller.name})

@@ -12,7 +12,7 @@ from django.db.models import Case, F, Model, When
 from django.urls import reverse
 
 from memory.admin.base import address
-from memory.english.phrases import tell_fact
+from memory.english.phrases import as_sentence
 from memory.models import Edge, Episode, Memory, Observation, ProjectState
 from memory.models.messages import DIGEST_BYTES
 from memory.recall.notes import GIVEN
@@ -162,7 +162,7 @@ def _list_lines(
     event, prompt = one.event, one.prompt
     for edge in facts:
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
-        sentence = tell_fact(concept, parent, str(edge.dim), is_isa=edge.is_isa)
+        sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
         # In the style compact all facts of a concept are one line. Facts that were placed later are left out.
         is_shown = event.reasons.get(edge.concept.token) == RECALLED
         if is_shown and (sentence in event.block or f"{concept}: " in event.block):

@@ -220,7 +220,7 @@ class TtlCache(Generic[ResultT]):
             self._key, self._until = key, time.monotonic() + self._ttl_s
             self._work = asyncio.create_task(work())
         elif self._bound is not None:
-            self._bound.count_bite()
+            self._bound.count_hit()
         return await asyncio.shield(self._work)  # others wait for it as well: a client that leaves does not end it
 
 

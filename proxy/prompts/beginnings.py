@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from memory.cache.state import Cache
-from memory.recall.mentions import Beginning, MaybeReading, Mentions
+from memory.recall.mentions import KnownPrefix, MaybeReading, Mentions
 
 NAMES_MAX = 300_000  # names and messages remembered of running conversations: some 30 MB
 
@@ -12,7 +12,7 @@ class Beginnings:
     """The names in the beginnings of prompts, by their links."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Beginning] = {}  # the one used last at the end
+        self._known: dict[bytes, KnownPrefix] = {}  # the one used last at the end
         self._names = 0
 
     def find_mentions(
@@ -23,7 +23,7 @@ class Beginnings:
         # Clients rebuild the last message from turn to turn, so it is never kept as part of the beginning.
         last = len(readings) - 1
         link = next((link for link in reversed(links[:last]) if link in self._known), b"")
-        beginning = self._known.pop(link, None) or Beginning()
+        beginning = self._known.pop(link, None) or KnownPrefix()
         self._names -= len(beginning)
         beginning.take(cache, readings[:last])
         if last:

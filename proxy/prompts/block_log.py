@@ -79,7 +79,7 @@ async def read_injections(
             try:
                 block = read_block(text, content)
             except (TypeError, ValueError, AttributeError) as error:  # another version's, or a damaged one
-                UNREADABLE.count_bite(why=type(error).__name__)
+                UNREADABLE.count_hit(why=type(error).__name__)
                 continue
             yield Injection(bytes(place), block, at, bytes(answer))
 

@@ -110,7 +110,7 @@ class Enricher:
             plan = await self.planner.plan(path, body, caller)
             if isinstance(plan, Untouched):
                 if plan.excess is not None:
-                    BOUNDS[plan.excess].count_bite(path=path, bytes=len(body))
+                    BOUNDS[plan.excess].count_hit(path=path, bytes=len(body))
                 return Outcome(body)
             self._carry_out(plan)
             return Outcome(plan.body, plan, has_failed=plan.verdict is None)
@@ -139,7 +139,7 @@ class Enricher:
             memory.prompt_search.note(plan.lookup, notes, now)
         if placed is not None and placed.is_shown:
             self.note_asked(placed.recollection.block.questions, now)
-            self.events.add_given(asked["request"], plan.conversation, now, [note.key for note in notes])
+            self.events.add_injected(asked["request"], plan.conversation, now, [note.key for note in notes])
         event = request_event(asked, placed, plan.off, plan.unread, plan.started)
         event |= {"conversation": plan.conversation.hex()} | describe_given(plan.lookup, placed)
         if memory.cache.tuning.keeps_prompt_text:

@@ -37,7 +37,7 @@ from proxy.loops.mitigations import Intervention
 from proxy.prompts.beginnings import Beginnings
 from proxy.prompts.blocks import Blocks
 from proxy.prompts.placement import KeptBlocks, Placed, find_kept, place
-from proxy.prompts.records import RequestInfo, name_request, name_speaker
+from proxy.prompts.records import RequestInfo, name_speaker, new_request_info
 from proxy.prompts.search import RESENT, PromptSearch, SearchRun
 from proxy.speakers.programs import find_program
 from proxy.speakers.relayed import RelayedAnswers
@@ -139,7 +139,7 @@ class Planner:
             messages.append(message)
             await pace.step()
         person = find_audience(messages, person)
-        asked = name_request(prompt, wire, caller.name, person, now)
+        asked = new_request_info(prompt, wire, caller.name, person, now)
         request_ids.ensure(asked["request"])
         scope = caller.scope_for(read.payload)
         if scope is not None:

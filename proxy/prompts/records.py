@@ -29,10 +29,10 @@ class RequestInfo(TypedDict):
     at: float
 
 
-def name_request(prompt: Prompt, wire: WireFormat, agent: str, person: str, now: float) -> RequestInfo:
+def new_request_info(prompt: Prompt, wire: WireFormat, agent: str, person: str, now: float) -> RequestInfo:
     model = prompt.model
     if len(model) > NAME_MAX or not model.isprintable():
-        MODEL_NAME.count_bite(characters=len(model))
+        MODEL_NAME.count_hit(characters=len(model))
         model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
     nonce = token_hex(NONCE_BYTES)  # so that nobody guesses an id to ask /why about
     request = f"{nonce}{_sign(nonce, person)}"

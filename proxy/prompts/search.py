@@ -391,7 +391,7 @@ def find_stated(notes: Sequence[ShownNote], messages: Sequence[Message]) -> set[
 def prefers_other(newer: str, older: str) -> bool:
     """True if two texts state preferences that exclude each other."""
     one, other = (slots.find_slots(text, "preference") for text in (newer, older))
-    return slots.meet(one, other) and slots.contradicts(newer, older, "preference")
+    return slots.share_slot(one, other) and slots.contradicts(newer, older, "preference")
 
 
 def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeReading]) -> list[int]:

@@ -116,7 +116,7 @@ class Events(WriteBehind):
             return
         self.put(self._recollections, event)
 
-    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
+    def add_injected(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         """Add the memories and episodes that were new in a prompt."""
         if privacy.is_private():
             return

@@ -54,7 +54,7 @@ class Upstream:
             return await server.transport.open(server.build_request(method, target, headers, content))
         except TRANSPORT_ERRORS as error:
             logger.warning("upstream.unreachable", extra={"url": server.shown_url, "error": str(error)[:200]})
-            _let_go(error)
+            _drop_traceback(error)
             raise UpstreamUnreachable(
                 f"Festinger cannot reach the model server at {server.shown_url}: {server.reason(error)}"
             ) from error
@@ -114,7 +114,7 @@ def _credentials(address: URL) -> bytes:
     return encode_basic_auth(address.user, address.password or "").encode()
 
 
-def _let_go(error: BaseException | None) -> None:
+def _drop_traceback(error: BaseException | None) -> None:
     """Free what the frames of the error's traceback hold, above all the request's body."""
     # aiohttp's frames refer to the error in turn: only the garbage collector would find the cycle, much later, while a
     # client that keeps retrying sends one body of many megabytes after the other.

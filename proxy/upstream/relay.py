@@ -77,7 +77,7 @@ def limit_body(
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            bound.count_bite(limit=limit)
+            bound.count_hit(limit=limit)
             raise BodyTooLarge(f"the request body is larger than {limit} bytes ({about})")
         return message
 

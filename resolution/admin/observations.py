@@ -21,7 +21,7 @@ from memory.admin.base import (
     requires,
     speaker_filters,
 )
-from memory.english.phrases import relate, tells_dimension
+from memory.english.phrases import as_predicate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
 from memory.templatetags.speakers import speaker
 from resolution.admin.pages import render_origin
@@ -132,7 +132,7 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
         concept = word(row.concept, row.concept_id)
         if row.kind == Observation.Kind.CONCEPT:
             return format_html("What is {}?", concept)
-        relation = relate(row.parent, row.dimension, is_isa=row.is_isa)
+        relation = as_predicate(row.parent, row.dimension, is_isa=row.is_isa)
         parent, dimension = word(row.parent, row.parent_id), word(row.dimension, row.dimension_id)
         notes = [] if row.says == Observation.Says.STATES else [row.get_says_display().lower()]
         notes += ["only believed"] if row.is_hedged else []

@@ -31,7 +31,7 @@ from resolution.conflicts.members import (
     says_same,
 )
 from resolution.conflicts.moves import Move, decompose, relocate
-from resolution.conflicts.queue import IN_ORDER, OPEN, rebase
+from resolution.conflicts.queue import IN_ORDER, OPEN, recheck_claims
 from resolution.conflicts.verdict import ALLOWED, MemberKey, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
@@ -65,7 +65,7 @@ def decide(conflict_id: int, verdict: Verdict, actor: Actor, *, seen: str | None
         claim = Claim.objects.get(pk=verdict.member.id)
         with transaction.atomic():
             graph.lock_dimensions([claim.dim_id])
-            rebase(claim.slot, fill=False)
+            recheck_claims(claim.slot, place_first=False)
         raise
     extra = {"conflict": conflict_id, "kind": decision.kind, "decision": decision.pk}
     logger.info("conflict.decided", extra=extra)
@@ -174,7 +174,7 @@ def _decide(conflict_id: int, verdict: Verdict, actor: Actor, seen: str | None) 
         # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a
         # claim.
         for slot in find_changed_slots(decision.pk) if verdict.decision in MOVES else plan.slots:
-            rebase(slot, fill=False)
+            recheck_claims(slot, place_first=False)
         if waiting := [one.row.pk for one in plan.undecided if one.is_open_claim]:  # a retraction of what is gone
             gone = Claim.objects.filter(pk__in=waiting, status=Claim.Status.RESOLVED)
             gone.update(resolution=why | {"conflict": conflict.pk})

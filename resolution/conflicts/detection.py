@@ -16,7 +16,7 @@ from memory.graph.store import WORDS
 from memory.memories.comparing import are_rivals, find_contradiction
 from memory.models import Edge, Memory, ProjectState
 from resolution.conflicts.keys import (
-    BY_KEY,
+    STATE_KEY_PREFIX,
     VERSION,
     SlotValue,
     fact_key,
@@ -30,10 +30,10 @@ from resolution.conflicts.opening import (
     Member,
     MemberKind,
     close_moot,
+    close_moot_of,
     find_kept_pairs,
     list_open_of,
     open_conflict,
-    settle_moot,
 )
 from resolution.models import Conflict, ConflictMember, SlotClaim
 
@@ -41,7 +41,7 @@ Row = Edge | Memory | ProjectState
 Key = tuple[str, int]  # kind and id of a row
 Pair = tuple[Row, Row]  # a row, and one of a higher layer that it contradicts
 
-NOTHING: Final = SlotValue(BY_KEY, "", ())  # of a row that meets no other layer: it need not be read again
+NOTHING: Final = SlotValue(STATE_KEY_PREFIX, "", ())  # of a row that meets no other layer: it need not be read again
 # Returns the keys that the rows had before and have no longer.
 STORE: Final = """
     WITH new AS (
@@ -64,7 +64,7 @@ CONTRADICTIONS: Final = f"""
         higher.object_id
     FROM slot_claim AS higher JOIN slot_claim AS lower ON lower.key = higher.key
         AND (lower.owner = higher.owner OR lower.kind = 'edge' OR higher.kind = 'edge')
-    WHERE {{which}} AND higher.key <> '{BY_KEY}' AND higher.kind IN ('edge', 'project_state')
+    WHERE {{which}} AND higher.key <> '{STATE_KEY_PREFIX}' AND higher.kind IN ('edge', 'project_state')
         AND lower.kind IN ('memory', 'edge') AND lower.kind <> higher.kind
         AND CASE WHEN lower.kind = 'edge' THEN lower.value <> higher.value
                  WHEN lower.is_denied THEN higher.words <@ lower.words
@@ -139,7 +139,7 @@ def store_facts(facts: Iterable[tuple[int, str, str, str]]) -> list[str]:
 def _store(claims: Sequence[tuple[Any, ...]]) -> list[str]:
     values = [(*row, " ".join(words), is_denied) for *row, words, is_denied in claims]
     gone = fetch_rows(STORE, [*columns(values, 7), VERSION]) if values else []
-    return sorted({row[3] for row in claims}.union(key for (key,) in gone) - {BY_KEY})
+    return sorted({row[3] for row in claims}.union(key for (key,) in gone) - {STATE_KEY_PREFIX})
 
 
 # --- writes ---
@@ -263,7 +263,7 @@ def _open(project: str, pairs: Sequence[Pair]) -> None:
     with transaction.atomic():
         open_conflict(key, about, list(members.values()), project=project)
         for kind, object_id in members:  # rows that went after they were read did not close this conflict
-            settle_moot(kind, [object_id])
+            close_moot_of(kind, [object_id])
 
 
 def _slot_of(row: Row) -> tuple[str, dict[str, str]]:

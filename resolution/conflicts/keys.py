@@ -23,7 +23,7 @@ from memory.memories.slots import read_slot
 
 VERSION: Final = 8  # of these rules: rows that a lower version has read are read again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about
-BY_KEY: Final = "="  # prefix of the keys by which memories meet a state; alone, the key of what meets nothing
+STATE_KEY_PREFIX: Final = "="  # prefix of the keys by which memories meet a state; alone, the key of what meets nothing
 
 _JOINTS: Final = re.compile(r"[_.'@+-]")
 
@@ -43,7 +43,7 @@ def carries(token: str, slug: str) -> bool:
     return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
 
 
-def meeting_key(project: str, *parts: str) -> str:
+def make_slot_key(project: str, *parts: str) -> str:
     """Return the words of a slot, in order; "" if there are too few. ``project`` is the slug: empty for facts, whose
     names may contain it, and for what all projects share."""
     words = frozenset().union(*map(words_in, parts))
@@ -61,13 +61,13 @@ def fact_key(concept: str, dimension: str) -> str:
 
 
 def state_key(project: str, category: str, key: str) -> str:
-    return meeting_key(project, category, key) or f"{project} {category}.{key}"
+    return make_slot_key(project, category, key) or f"{project} {category}.{key}"
 
 
 def memory_key(project: str, category: str, slot: str) -> str:
     """Return the key of a memory's slot. Slots of a person, or of a single word, get a key that nothing in another
     layer has."""
-    met = "" if category in PERSONAL else meeting_key(project, slot)
+    met = "" if category in PERSONAL else make_slot_key(project, slot)
     return met or " ".join(filter(None, (project, f"{kind_of(category)}:", slot)))
 
 
@@ -75,12 +75,12 @@ def memory_key(project: str, category: str, slot: str) -> str:
 
 
 def read_fact(concept: str, dimension: str, parent: str) -> list[SlotValue]:
-    return _give(parent, meeting_key("", concept, dimension))
+    return _give(parent, make_slot_key("", concept, dimension))
 
 
 def read_state(project: str, category: str, key: str, value: str) -> list[SlotValue]:
     """Return the values by the words of category and key and, for memories, by those of the key alone."""
-    return _give(value, meeting_key(project, category, key), _by_key(meeting_key(project, key)))
+    return _give(value, make_slot_key(project, category, key), _by_key(make_slot_key(project, key)))
 
 
 def read_memory(project: str, category: str, slot: str, text: str) -> list[SlotValue]:
@@ -93,12 +93,12 @@ def read_memory(project: str, category: str, slot: str, text: str) -> list[SlotV
         about = (claim.subject, claim.relation) if claim is not None else (slot,)
         value = found.value if found.stems else text
         words = sorted(_words_of(value).union(list_numbers(text)))
-        keys = {meeting_key(project, *about), meeting_key(project, category, *about)} - {""}
+        keys = {make_slot_key(project, *about), make_slot_key(project, category, *about)} - {""}
         return [SlotValue(key, normalise(value), words, found.is_denied) for key in sorted(keys)]
     values: dict[str, SlotValue] = {}
     for claim in read_claims(text).values():
         if not claim.is_denied:
-            in_any, here = (meeting_key(slug, claim.subject, claim.relation) for slug in ("", project))
+            in_any, here = (make_slot_key(slug, claim.subject, claim.relation) for slug in ("", project))
             values |= {one.key: one for one in _give(claim.value, in_any, here, _by_key(here))}
     return list(values.values())
 
@@ -114,4 +114,4 @@ def _words_of(value: str) -> frozenset[str]:
 
 
 def _by_key(key: str) -> str:
-    return f"{BY_KEY} {key}" if key else ""
+    return f"{STATE_KEY_PREFIX} {key}" if key else ""

@@ -361,7 +361,7 @@ def change_of(actor: Actor, reason: str) -> Change:
     return Change(said.agent, Channel.OPERATOR, said.at, reason=reason)
 
 
-def look_again(rows: Iterable[Memory | ProjectState], actor: Actor, reason: str) -> None:
+def recheck_disputes(rows: Iterable[Memory | ProjectState], actor: Actor, reason: str) -> None:
     """Open disputes with whatever has come to contradict these rows meanwhile."""
     for row in rows:
         row.refresh_from_db()

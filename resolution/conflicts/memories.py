@@ -12,7 +12,7 @@ from memory.memories.store import Change
 from memory.models import Memory
 from resolution.conflicts.detection import as_member, close_agreed, detect_memory
 from resolution.conflicts.keys import memory_key
-from resolution.conflicts.opening import MemberKind, find_kept_pairs, find_open, open_conflict, settle_moot
+from resolution.conflicts.opening import MemberKind, close_moot_of, find_kept_pairs, find_open, open_conflict
 from resolution.models import Conflict, ConflictMember
 
 Tier = Conflict.Tier
@@ -55,7 +55,7 @@ def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT
 def close_moot_conflicts(ids: Collection[int]) -> None:
     """Close the conflicts of memories that were superseded or changed, if the other members no longer contradict
     anything."""
-    settle_moot(MemberKind.MEMORY, ids)
+    close_moot_of(MemberKind.MEMORY, ids)
     close_agreed(find_open(MemberKind.MEMORY, ids))
 
 

@@ -220,7 +220,7 @@ def open_conflict_of(kind: str) -> Subquery:
     return Subquery(rows.order_by("conflict").values("conflict")[:1])
 
 
-def settle_moot(kind: str, ids: Collection[int]) -> None:
+def close_moot_of(kind: str, ids: Collection[int]) -> None:
     """Close the rows' open conflicts that have fewer than two current members left, and questions about a story whose
     subject is superseded. Triggers do this when facts and project state go; callers must do it for memories."""
     with connection.cursor() as cursor:

@@ -116,7 +116,7 @@ class OpenClaims:
         self._close(ids, Claim.Status.DISMISSED, "It was taken back.")
         return True
 
-    def turn_against(self, edge: Edge, replaced: Edge) -> None:
+    def retarget_claims(self, edge: Edge, replaced: Edge) -> None:
         """Turn the claims against the replaced edge into claims against the edge that took its place."""
         for ids, row in list(self._open.items()):
             if ids.slot != (edge.concept_id, edge.dim_id) or row.collision_type == CollisionType.CYCLE:
@@ -166,9 +166,9 @@ class OpenClaims:
             row.conflict_id = known[row.slot]
 
 
-def rebase(slot: Slot, *, fill: bool) -> None:
-    """Put the slot's open claims against what is in their way now. If nothing is and ``fill`` is set, the first claim
-    in the queue's order takes the slot. The caller holds the dimension's lock."""
+def recheck_claims(slot: Slot, *, place_first: bool) -> None:
+    """Put the slot's open claims against what is in their way now. If nothing is and ``place_first`` is set, the first
+    claim in the queue's order takes the slot. The caller holds the dimension's lock."""
     rows = Claim.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
     for row in rows.order_by(*IN_ORDER):
         # Read the edge again for each row: the one before may have filled the place.
@@ -177,18 +177,18 @@ def rebase(slot: Slot, *, fill: bool) -> None:
             if edge is None or edge.parent_id != row.incoming_parent_id:  # it is gone
                 _resolve(row)
         elif edge is not None and edge.parent_id != row.incoming_parent_id:
-            _turn_against(row, edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
+            _retarget(row, edge.parent_id, None, classify_collision(edge.is_isa, row.incoming_is_isa))
         elif edge is not None:
             _resolve(row)
         elif (closing := store.find_closing_edge(row.incoming)) is not None:
-            _turn_against(row, None, closing.concept_id, CollisionType.CYCLE)
-        elif fill:
+            _retarget(row, None, closing.concept_id, CollisionType.CYCLE)
+        elif place_first:
             # Place it as if it had been stated now: nothing contradicts it any more.
             store.insert(store.new_edge(row.incoming, row.incoming_is_isa, row.attribution), row.attribution)
             _resolve(row)
 
 
-def _turn_against(row: Claim, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
+def _retarget(row: Claim, parent_id: int | None, blocking_id: int | None, collision_type: str) -> None:
     if row.against == (parent_id, blocking_id, collision_type):
         return
     for name, value in _renew(parent_id, blocking_id, collision_type).items():

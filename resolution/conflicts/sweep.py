@@ -20,9 +20,9 @@ from memory.memories.store import Change
 from memory.models import Edge, Memory, ProjectState
 from resolution.conflicts import detection
 from resolution.conflicts.detection import contradict, store_claims, store_facts
-from resolution.conflicts.keys import BY_KEY, VERSION
+from resolution.conflicts.keys import STATE_KEY_PREFIX, VERSION
 from resolution.conflicts.memories import drop_kept, open_between, share_open_conflict
-from resolution.conflicts.opening import find_open, settle_moot
+from resolution.conflicts.opening import close_moot_of, find_open
 from resolution.models import Conflict, ConflictMember, SlotClaim
 
 Kind = SlotClaim.Kind
@@ -40,7 +40,8 @@ REOPEN: Final = """
 """
 # The keys by which rows of several layers meet.
 KEYS: Final = f"""
-    SELECT key FROM slot_claim WHERE key <> '{BY_KEY}' GROUP BY key HAVING count(DISTINCT kind) > 1 ORDER BY key
+    SELECT key FROM slot_claim WHERE key <> '{STATE_KEY_PREFIX}'
+    GROUP BY key HAVING count(DISTINCT kind) > 1 ORDER BY key
 """
 # The ids of the memories in each place that holds several, newest first.
 GROUPS: Final = """
@@ -162,5 +163,5 @@ def settle_open_ones() -> None:
         for kind, object_id in some:
             by_kind[kind].append(object_id)
         for kind, ids in by_kind.items():
-            settle_moot(kind, ids)
+            close_moot_of(kind, ids)
             detection.close_changed(find_open(kind, ids))

@@ -13,7 +13,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from memory.db.transactions import constraint_of, in_transaction
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.graph import store
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
@@ -35,9 +35,9 @@ from memory.models import (
 from memory.types import Place, TripleIds
 from resolution.actors import Actor
 from resolution.conflicts.change_log import RowChange, find_changed_slots, read_changes, recording
-from resolution.conflicts.members import change_of, look_again, put_state_back
-from resolution.conflicts.opening import close_moot, settle_moot, unite_conflicts_of
-from resolution.conflicts.queue import OPEN, rebase
+from resolution.conflicts.members import change_of, put_state_back, recheck_disputes
+from resolution.conflicts.opening import close_moot, close_moot_of, unite_conflicts_of
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.conflicts.verdict import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
@@ -111,7 +111,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     slots |= {(place[0], place[1]) for one in facts for place in one.places if place is not None}
     own = {claim.slot} if claim is not None else set()
     dim_ids = {dim_id for _, dim_id in slots | own} | _keys(changes[Dimension])
-    joined = _find_joined(facts)
+    joined = _find_caused_members(facts)
     memory_ids = {one.left["memory_id"] for one in changes[MemoryHistory]} | _keys(changes[Memory])
     memory_ids |= {one.object_id for one in joined if one.kind == MEMORY}
     lock_places(map(draft_of, Memory.objects.filter(pk__in=memory_ids).defer("lexemes")))
@@ -138,7 +138,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     about = {"claim": claim, "conflict": decision.conflict, "candidate": decision.candidate, "undoes": decision}
     with recording(Decision.Kind.UNDO, actor, reason, **about, arguments=arguments) as done:
         by = replace(change_of(actor, reason), run=decision.run_id)
-        again = [*_put_memories_back(changes, by), *_put_states_back(changes[ProjectState]), *_release(joined)]
+        again = [*_put_memories_back(changes, by), *_put_states_back(changes[ProjectState]), *_remove_members(joined)]
         _put_aliases_back(changes[Alias])  # an alias has no facts, a fact has a dimension
         _refuse_aliases(changes)
         _put_dimensions_back(changes[Dimension])
@@ -148,14 +148,14 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
             _put_rows_back(changes[model])
         _put_claims_back(changes[Claim], decision)
         _close_opened(changes)
-        _reopen(decision.conflict)
+        _reopen_conflict(decision.conflict)
         conflict = decision.conflict or (claim.conflict if claim is not None else None)
         if conflict is not None and not conflict.question:  # another may have been opened about the slot meanwhile
             unite_conflicts_of(conflict)
-        look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
+        recheck_disputes(again, actor, reason)  # after reopening, so that disputes go into the same conflict
         # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
         for slot in own | find_changed_slots(done.pk):
-            rebase(slot, fill=False)
+            recheck_claims(slot, place_first=False)
         if decision.kind == Decision.Kind.QUARANTINE:
             candidates.close_known({concept_id for concept_id, _ in slots}, actor)
         _drop_dimensions(decision, dim_ids)
@@ -210,7 +210,7 @@ def _refuse_decided(changes: Changes) -> None:
             raise DecisionError(f"The candidate has changed since: it is {row.get_state_display()}.")
 
 
-def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
+def _find_caused_members(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
     """Return the members of open conflicts that exist because of facts that the decision made."""
     made = [one.key for one in facts if one.after is not None and one.is_moved]
     open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
@@ -219,7 +219,7 @@ def _find_joined(facts: Iterable[RowChange]) -> Sequence[ConflictMember]:
     return list(open_ones.filter(Q(pk__in=members) | by_them))
 
 
-def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
+def _remove_members(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
     """Take memories and project state out of conflicts and return them. The caller checks again if they contradict the
     restored facts. A conflict that is about nothing else closes, so that the one that was decided opens again."""
     ConflictMember.objects.filter(pk__in=[member.pk for member in joined]).delete()
@@ -268,7 +268,7 @@ def _put_memories_back(changes: Changes, by: MemoryChange) -> list[Memory]:
     told = {one.left["memory_id"] for one in changes[MemoryHistory]} - _keys(changes[Memory])
     for memory in Memory.objects.filter(pk__in=told).select_for_update(of=("self",)).order_by("pk"):
         merging.put_back(memory, {}, {}, by)  # it was only kept beside another
-    settle_moot(MEMORY, _keys(changes[Memory]))
+    close_moot_of(MEMORY, _keys(changes[Memory]))
     return again
 
 
@@ -316,7 +316,7 @@ def _put_facts_back(
             names = ("concept_id", "parent_id", "dim_id")
             words = Soas.objects.in_bulk([fact[name] for name in names])
             concept, parent, dimension = (words[fact[name]].token for name in names)
-            text = format_fact(concept, parent, dimension, is_isa=fact["is_isa"])
+            text = as_compact(concept, parent, dimension, is_isa=fact["is_isa"])
             raise DecisionError(f"{text} would now close a cycle.") from error
 
 
@@ -398,7 +398,7 @@ def _close_opened(changes: Changes) -> None:
     close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
 
 
-def _reopen(closed: Conflict | None) -> None:
+def _reopen_conflict(closed: Conflict | None) -> None:
     """Reopen the conflict that the decision closed as a whole."""
     if closed is None:
         return

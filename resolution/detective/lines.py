@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from memory.channels import Channel
 from memory.db.connections import fetch_rows
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.memories.consolidation import read_words
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.timing import is_dated
@@ -76,7 +76,7 @@ def edge_line(row: HistoryRow) -> StoryLine:
         StoryRow("edge_history", row.id),
         row.at,
         "fact",
-        format_fact(row.subject, row.value, row.dim, is_isa=row.is_isa),
+        as_compact(row.subject, row.value, row.dim, is_isa=row.is_isa),
         ending="" if row.edge_id is not None else "taken back" if row.is_gone else "replaced",
         slot=f"{row.concept} [{row.dim}]",
         value="" if row.is_gone or row.is_additive else row.parent,

@@ -52,7 +52,7 @@ class CandidateBook:
         row = self._rows.get(_place_of(assertion))
         return row is not None and row.state == Candidate.State.DISMISSED
 
-    def vouch(self, assertion: Assertion) -> Assertion | None:
+    def as_placeable(self, assertion: Assertion) -> Assertion | None:
         """Return the statement as it may be placed, else None. A user vouches by repeating a belief in another
         conversation, or by saying in other words what another says for themselves alone. Models and pages never vouch,
         however many there are."""
@@ -109,10 +109,10 @@ class CandidateBook:
                 self._changed[place] = row
                 if row.holder != NOBODY:
                     promoted.append(store.build_support(supporter_of(*row.holder), Channel.USER, row.first_said_at))
-        self.note_known(assertion)
+        self.supersede_own(assertion)
         return promoted
 
-    def note_known(self, assertion: Assertion) -> None:
+    def supersede_own(self, assertion: Assertion) -> None:
         """Note that the triple holds for everybody, so that what its speaker said earlier, for themselves alone, is
         outdated."""
         if assertion.attribution.holder != NOBODY:

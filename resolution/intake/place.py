@@ -26,7 +26,7 @@ from memory.types import Slot, Triple, TripleIds
 from resolution.conflicts import rulings
 from resolution.conflicts.detection import name_conflicts
 from resolution.conflicts.opening import open_conflict_of
-from resolution.conflicts.queue import OpenClaims, rebase
+from resolution.conflicts.queue import OpenClaims, recheck_claims
 from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.quotas import OverLimit, Place, Quotas, locks_of
 from resolution.models import Claim, CollisionType, DecidedTriple
@@ -108,17 +108,17 @@ def place_statements(assertions: Sequence[Assertion], *, is_metered: bool = Fals
             outcomes[at] = Outcome(Effect.NEEDLESS, triple, reason="A belief takes nothing back.")
         elif is_retraction and (assertion.attribution.channel == Channel.UNSURE or not placing.may_know(triple)):
             outcomes[at] = _withdraw(book, assertion, Outcome(Effect.NEEDLESS, triple, reason=UNKNOWN))
-        elif (vouched := vouch(book, assertion)) is None:
-            outcomes[at] = wait(book, quotas, assertion, is_known=placing.find_standing(triple) == triple)
+        elif (vouched := as_placeable(book, assertion)) is None:
+            outcomes[at] = keep_as_candidate(book, quotas, assertion, is_known=placing.find_standing(triple) == triple)
         elif quotas is not None and (doubt := _find_doubt(placing, vouched)) is not None:
             reason = f"It waits for an operator: {doubt.name} is {doubt.why}."
-            outcomes[at] = wait(book, quotas, vouched, doubt.why, reason=reason)
+            outcomes[at] = keep_as_candidate(book, quotas, vouched, doubt.why, reason=reason)
         elif quotas is not None and (excess := quotas.find_excess(vouched, placing.describe(triple))) is not None:
             if is_retraction or vouched.attribution.channel == Channel.GUTASK:  # the speaker waits for an answer
                 outcomes[at] = Outcome(Effect.OVER_QUOTA, triple, reason=str(excess), excess=excess)
             else:
                 is_known = placing.find_standing(triple) == triple
-                outcomes[at] = wait(book, quotas, vouched, excess.setting, is_known=is_known)
+                outcomes[at] = keep_as_candidate(book, quotas, vouched, excess.setting, is_known=is_known)
         else:
             placeable[at] = vouched
     outcomes |= zip(placeable, _place(placing, book, quotas, list(placeable.values())), strict=True)
@@ -146,10 +146,10 @@ def _label(assertions: Sequence[Assertion]) -> None:
     store.label_words(spelled, may_replace=by_operators)
 
 
-def vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
+def as_placeable(book: CandidateBook, assertion: Assertion) -> Assertion | None:
     """Return the statement as it may be placed, or None if it must wait."""
     is_certain = assertion.attribution.channel not in TENTATIVE and not assertion.manner.is_hedged
-    return assertion if is_certain else book.vouch(assertion)
+    return assertion if is_certain else book.as_placeable(assertion)
 
 
 def _withdraw(book: CandidateBook, assertion: Assertion, outcome: Outcome) -> Outcome:
@@ -167,7 +167,7 @@ def _find_doubt(placing: "Placing", assertion: Assertion) -> Doubt | None:
     return find_doubt(triple.concept, triple.parent, triple.dimension, said.evidence)
 
 
-def wait(
+def keep_as_candidate(
     book: CandidateBook,
     quotas: Quotas | None,
     assertion: Assertion,
@@ -180,7 +180,7 @@ def wait(
     triple, said = assertion.triple, assertion.attribution
     why = why or (HEDGED if assertion.manner.is_hedged and said.channel != Channel.EXPLAINED else "")
     if is_known:
-        book.note_known(assertion)
+        book.supersede_own(assertion)
         return Outcome(Effect.NEEDLESS, triple, reason="It is known already.")
     if quotas is not None and book.is_new(assertion):
         if (excess := quotas.find_excess_of("candidates", said)) is not None:
@@ -201,7 +201,7 @@ def _place(
     for assertion in assertions:
         outcome = placing.place(assertion)
         if outcome.status == Effect.CANDIDATE:
-            outcome = wait(book, quotas, assertion, "another fact stands", outcome.existing)
+            outcome = keep_as_candidate(book, quotas, assertion, "another fact stands", outcome.existing)
         elif assertion.manner.kind is SpeechAct.RETRACTS:
             outcome = _withdraw(book, assertion, outcome)
         elif outcome.status not in (Effect.INVALID, Effect.OUTDATED, Effect.DECIDED):
@@ -291,7 +291,7 @@ class Placing:
         if status != Effect.CONFIRMED:
             self._claims.close(ids)
         if status == Effect.SUPERSEDED and edge is not None and placement.replaced is not None:
-            self._claims.turn_against(edge, placement.replaced)
+            self._claims.retarget_claims(edge, placement.replaced)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
             self._claims.close_older(ids, edge.said_at)
         if edge is not None and self._claims.are_about(edge.ids.slot):
@@ -325,7 +325,7 @@ class Placing:
             name_conflicts(self._placed)
         # A retracted fact makes room for the claims against it.
         for slot in self._emptied:
-            rebase(slot, fill=True)
+            recheck_claims(slot, place_first=True)
 
 
 def _find_kept(ids: TripleIds, said: Attribution) -> Claim | None:

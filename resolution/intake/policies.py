@@ -5,7 +5,7 @@ from typing import Final
 from django.db.models import Count, F
 
 from memory.models import Edge
-from resolution.conflicts.queue import OPEN, rebase
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.models import Claim
 
 NAMED_MAX: Final = 5  # concepts that a refusal names
@@ -29,5 +29,5 @@ def rebase_claims(dim_id: int) -> int:
     waiting = Claim.objects.filter(dim_id=dim_id, status__in=OPEN)
     before = waiting.count()
     for slot in sorted(set(waiting.values_list("concept_id", "dim_id"))):
-        rebase(slot, fill=True)
+        recheck_claims(slot, place_first=True)
     return before - waiting.count()

@@ -13,7 +13,7 @@ from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.conflicts import rulings
-from resolution.conflicts.queue import OPEN, rebase
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.errors import CannotPutBack
 from resolution.models import Claim, CollisionType, DecidedTriple
 
@@ -57,7 +57,7 @@ def _close_retractions(edges: Collection[Edge]) -> None:
         status__in=OPEN,
     )
     for slot in sorted({row.slot for row in waiting} & slots):
-        rebase(slot, fill=False)
+        recheck_claims(slot, place_first=False)
 
 
 @in_transaction
@@ -70,7 +70,7 @@ def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
     store.lock_dimensions([ids.dim_id])
     _refuse_returned(row, ids.parent_id)
     edge = return_fact(ids, row.before, Actor(actor, Source.OPERATOR).attribute(reason))
-    rebase(ids.slot, fill=False)
+    recheck_claims(ids.slot, place_first=False)
     return edge
 
 

@@ -162,7 +162,7 @@ class _Words:
     def is_concept(self, token: str) -> bool:
         return self.any_subject or token == self.concept
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         return True  # an operator who types "is in vael" means a place
 
     def find_dimension(self, concept: str, parent: str) -> str | None:

@@ -11,7 +11,7 @@ from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from resolution.conflicts.keys import fact_key, meeting_key, memory_key, state_key
+from resolution.conflicts.keys import fact_key, make_slot_key, memory_key, state_key
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
 OLD = Path(__file__).with_name("0001_initial.sql").read_text()
@@ -67,7 +67,7 @@ def find_key(about: dict[str, Any], slot: tuple[str, str] | None) -> tuple[str, 
         return "", fact_key(*slot)
     if "words" in about:
         project, words = about["project"], [word for word in about["words"] if word != "="]
-        return "", meeting_key(project, *words)
+        return "", make_slot_key(project, *words)
     if "memories" in about:
         return "", f"memories {' '.join(map(str, about['memories']))}"
     if "key" in about:

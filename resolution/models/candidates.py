@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS
@@ -76,7 +76,7 @@ class Candidate(SetAside):
         return reverse("admin:resolution_candidate_change", args=[self.pk])
 
     def __str__(self) -> str:
-        return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+        return as_compact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
 
     @property
     def holder(self) -> tuple[str, str]:

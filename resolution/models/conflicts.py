@@ -9,7 +9,7 @@ from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.graph.store import Attribution
 from memory.models import Soas, Source
 from memory.models.constraints import one_of
@@ -25,7 +25,7 @@ class CollisionType(models.TextChoices):
     RETRACTION = "retraction", "a fact taken back"
 
 
-class Unjoined(Func):
+class SplitWords(Func):
     """Texts with their words separated by spaces: ``lateral_support-material`` becomes three words."""
 
     template = r"regexp_replace(%(expressions)s, '[\W_]+', ' ', 'g')"
@@ -33,14 +33,14 @@ class Unjoined(Func):
     output_field = models.TextField()
 
 
-class WholeWords(Func):
+class SimpleTsVector(Func):
     """The words of an unjoined text, in order, as a search vector that an index can hold."""
 
     template = "to_tsvector('simple'::regconfig, %(expressions)s)"
     output_field = SearchVectorField()
 
 
-class ValuesOf(Func):
+class JsonValues(Func):
     """The values of a JSON object, without its keys."""
 
     template = "jsonb_path_query_array(%(expressions)s, '$.*')::text"
@@ -48,8 +48,8 @@ class ValuesOf(Func):
 
 
 # The words that a conflict is about. Conflicts about an edge's slot have a concept and a dimension instead.
-ABOUT: Final = WholeWords(Unjoined(ValuesOf("slot_key"), "question"))
-SAYS: Final = WholeWords(Unjoined("text"))  # the words of a member
+SLOT_WORDS: Final = SimpleTsVector(SplitWords(JsonValues("slot_key"), "question"))
+TEXT_WORDS: Final = SimpleTsVector(SplitWords("text"))  # the words of a member
 
 
 @one_of("tier", slot_kind="conflict_kind_is_known", status="conflict_state_is_known")
@@ -109,7 +109,7 @@ class Conflict(models.Model):
         indexes = [
             models.Index(fields=["status", "-priority", "detected_at", "id"], name="conflict_by_status"),
             models.Index(fields=["concept", "dim"], name="conflict_of_a_slot"),
-            GinIndex(ABOUT, condition=~Q(slot_kind="edge_slot"), name="conflict_words"),
+            GinIndex(SLOT_WORDS, condition=~Q(slot_kind="edge_slot"), name="conflict_words"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["owner", "key"], condition=Q(status="open"), name="conflict_is_open_once"),
@@ -174,7 +174,7 @@ class ConflictMember(models.Model):
         db_table = "conflict_member"
         indexes = [
             models.Index(fields=["conflict"], name="conflict_member_by_conflict"),
-            GinIndex(SAYS, condition=~Q(kind="claim"), name="conflict_member_words"),
+            GinIndex(TEXT_WORDS, condition=~Q(kind="claim"), name="conflict_member_words"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["kind", "object_id", "conflict"], name="conflict_member_is_in_it_once"),
@@ -310,7 +310,7 @@ class Claim(models.Model):
         """The fact that it collided with in words, as far as the queue knows it."""
         if self.existing_parent is None:
             return f"a fact about {self.blocking_concept or self.incoming_parent} [{self.dim}]"
-        return format_fact(self.concept.shown, self.existing_parent.shown, self.dim.token, is_isa=self.existing_is_isa)
+        return as_compact(self.concept.shown, self.existing_parent.shown, self.dim.token, is_isa=self.existing_is_isa)
 
     @property
     def is_retraction(self) -> bool:
@@ -325,7 +325,7 @@ class Claim(models.Model):
     @property
     def words(self) -> str:
         """The statement in words, for people."""
-        fact = format_fact(self.concept.shown, self.incoming_parent.shown, self.dim.token, is_isa=self.incoming_is_isa)
+        fact = as_compact(self.concept.shown, self.incoming_parent.shown, self.dim.token, is_isa=self.incoming_is_isa)
         return f"no longer: {fact}" if self.is_retraction else fact
 
     @property

@@ -31,7 +31,7 @@ from memory.types import SEED_DIMENSIONS, Slot, Triple
 from resolution.actors import Actor
 from resolution.conflicts import rulings
 from resolution.conflicts.change_log import find_changed_slots, recording
-from resolution.conflicts.queue import OPEN, rebase
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, rename_word
 from resolution.intake.place import Outcome, Placing
@@ -110,7 +110,7 @@ def _merge(concept: str, into: str, actor: Actor, reason: str) -> Merge:
         facts = [edge for edge in scope.edges if not edge.is_root]
         done.moved = _place(facts, scope.claims, done, actor.attribute(note))
         for slot in sorted(scope.against | find_changed_slots(decision.pk)):
-            rebase(slot, fill=False)
+            recheck_claims(slot, place_first=False)
         done.run = decision.run = _store_run(actor, note, counts=done.counts())
     return done
 

@@ -25,7 +25,7 @@ from resolution.conflicts.change_log import recording
 from resolution.conflicts.queue import OPEN
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, lock_open
-from resolution.intake.place import CURRENT, Outcome, place_statements, vouch, wait
+from resolution.intake.place import CURRENT, Outcome, as_placeable, keep_as_candidate, place_statements
 from resolution.intake.quotas import Quotas
 from resolution.models import Claim, Decision
 from resolution.naming import merging
@@ -79,8 +79,8 @@ def _name(statement: Assertion) -> Outcome:
         return Outcome(Effect.INVALID, triple, reason=mistake)
     book, quotas = CandidateBook([triple]), Quotas()
     quotas.read([said])
-    if (vouched := vouch(book, statement)) is None:
-        outcome = wait(book, quotas, statement)
+    if (vouched := as_placeable(book, statement)) is None:
+        outcome = keep_as_candidate(book, quotas, statement)
     else:
         try:
             outcome = Outcome(_name_or_merge(vouched), triple)
@@ -88,7 +88,7 @@ def _name(statement: Assertion) -> Outcome:
         except DecisionError as error:
             if said.channel == Channel.OPERATOR:
                 return Outcome(Effect.INVALID, triple, reason=str(error))
-            outcome = wait(book, quotas, vouched, TWO_NAMES, reason=str(error))
+            outcome = keep_as_candidate(book, quotas, vouched, TWO_NAMES, reason=str(error))
     book.write()
     run_together(*quotas.write())
     return outcome

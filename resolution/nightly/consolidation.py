@@ -28,7 +28,7 @@ from memory.search.vectors import queue, schema
 from resolution.actors import Actor
 from resolution.conflicts.change_log import recording
 from resolution.conflicts.memories import close_moot_conflicts, drop_kept, open_between
-from resolution.conflicts.opening import MemberKind, settle_moot
+from resolution.conflicts.opening import MemberKind, close_moot_of
 from resolution.memories import reading
 from resolution.models import Conflict, Decision, Run
 from resolution.nightly import doubts, extraction, inventory
@@ -198,7 +198,7 @@ class ConsolidationRun:
 
     def unite(self, winner: Memory, losers: Sequence[Memory], by: Change) -> None:
         merging.merge(winner, losers, by)
-        settle_moot(MemberKind.MEMORY, [loser.pk for loser in losers])
+        close_moot_of(MemberKind.MEMORY, [loser.pk for loser in losers])
 
     # --- pairs that no rule decides ---
 

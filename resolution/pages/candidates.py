@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from memory.english.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
-from memory.english.phrases import format_count, format_fact
+from memory.english.phrases import as_compact, format_count
 from memory.models import Edge, Evidence, Soas, Source
 from memory.templatetags.speakers import speaker
 from memory.templatetags.times import ago
@@ -83,7 +83,7 @@ class CandidatePage:
     def contradicted(self) -> str:
         """The current fact in words, or ""."""
         fact = self.against
-        return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa) if fact is not None else ""
+        return as_compact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa) if fact is not None else ""
 
     @property
     def why(self) -> str:

@@ -13,7 +13,7 @@ from memory.models import Dimension, Edge, Evidence, Project, Soas
 from memory.types import SEED_DIMENSIONS, whole_number
 from resolution.conflicts.queue import OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
-from resolution.models.conflicts import ABOUT, SAYS, Unjoined
+from resolution.models.conflicts import SLOT_WORDS, TEXT_WORDS, SplitWords
 from resolution.pages.belongings import find_belongings
 from resolution.pages.words import format_incoming
 
@@ -117,10 +117,10 @@ def touching(what: str) -> Q:
         return Q(pk__in=of_row.values("conflict_id"))
     # Matches whole words however they are joined: lateral-support is in lateral_support_material. One query for each
     # part, so that each uses its index.
-    named = SearchQuery(Unjoined(Value(what)), config="simple", search_type="phrase")
+    named = SearchQuery(SplitWords(Value(what)), config="simple", search_type="phrase")
     words = Soas.objects.filter(token=what).values("pk")
-    claims, members = Claim.objects.order_by(), ConflictMember.objects.alias(words=SAYS)
-    others = Conflict.objects.exclude(slot_kind=Conflict.Kind.EDGE_SLOT).alias(words=ABOUT)
+    claims, members = Claim.objects.order_by(), ConflictMember.objects.alias(words=TEXT_WORDS)
+    others = Conflict.objects.exclude(slot_kind=Conflict.Kind.EDGE_SLOT).alias(words=SLOT_WORDS)
     found = Conflict.objects.filter(concept__in=words).values("pk").union(
         claims.filter(incoming_parent__in=words).values("conflict_id"),
         claims.filter(existing_parent__in=words).values("conflict_id"),

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory.channels import Channel, is_weaker
-from memory.english.phrases import format_fact
+from memory.english.phrases import as_compact
 from memory.models import Edge, EdgeHistory, Observation, Soas
 from memory.timing import REQUESTS_KEPT_DAYS, UNDATED_S, is_dated
 from resolution.models import Candidate, Claim, Decision
@@ -156,7 +156,7 @@ def format_incoming(claim: Claim, dimension: str = "", is_isa: bool | None = Non
         return claim.words
     flavour = claim.incoming_is_isa if is_isa is None else is_isa
     concept, parent = claim.concept.shown, claim.incoming_parent.shown
-    return format_fact(concept, parent, dimension or claim.dim.token, is_isa=flavour)
+    return as_compact(concept, parent, dimension or claim.dim.token, is_isa=flavour)
 
 
 # --- decisions ---
@@ -303,7 +303,7 @@ def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
 def in_words(shown: Mapping[str, Any], tokens: Mapping[int, str]) -> str:
     """Describe a snapshot of an edge."""
     concept, parent, dim = (tokens.get(shown[key], "?") for key in ("concept_id", "parent_id", "dim_id"))
-    return format_fact(concept, parent, dim, is_isa=shown["is_isa"])
+    return as_compact(concept, parent, dim, is_isa=shown["is_isa"])
 
 
 # --- origins ---

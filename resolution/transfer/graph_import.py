@@ -17,7 +17,7 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from memory.types import Slot, TripleIds
 from resolution.conflicts import rulings
-from resolution.conflicts.queue import OpenClaims, rebase
+from resolution.conflicts.queue import OpenClaims, recheck_claims
 from resolution.models import DecidedTriple
 from resolution.transfer.lines import AliasLine, DecidedLine, FactLine
 from resolution.transfer.report import Report
@@ -81,7 +81,7 @@ class GraphImport:
         for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
             run_together(store.novel(concepts))
         for slot in sorted(self._disputed):
-            rebase(slot, fill=False)
+            recheck_claims(slot, place_first=False)
 
     def _place(self, facts: Sequence[NumberedFact], *, is_last_try: bool = False) -> list[NumberedFact]:
         """Place the facts, and return those that would close a cycle. On the last try, they are queued instead."""

@@ -21,7 +21,7 @@ def test_each_bite_counts_and_the_first_of_a_minute_is_logged(
 
     with caplog.at_level(logging.WARNING, "memory.bounds"):
         for size in (6, 7, 8):
-            bound.count_bite(size=size)
+            bound.count_hit(size=size)
 
     assert bounds.count_bites() == {"apples": 3}
     [record] = caplog.records

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from memory.learning import outbox as module
 from memory.learning.journal import Journal, next_lines
 from memory.learning.messages import NewMessage
-from memory.learning.outbox import Backlog, Outbox, WaitingMessage
+from memory.learning.outbox import Buffer, Outbox, WaitingMessage
 from memory.memories.scope import Scope, Speaker
 from memory.metrics import total
 from memory.secrets.redaction import MARK
@@ -605,7 +605,7 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
 
     async def run() -> None:
         outbox = Outbox(NOWHERE, folder, Woken())
-        outbox._backlog = Backlog(bytes_max=30 * heard(99).size)
+        outbox._backlog = Buffer(bytes_max=30 * heard(99).size)
         for number in range(10):
             add(outbox, *messages(10, start=10 * number))
             await outbox.write()
@@ -621,8 +621,8 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
     assert "messages.lost" in logged
 
 
-def backlog_of(*numbers: int, now: float = 1.0, room: int = 9) -> Backlog:
-    backlog = Backlog(bytes_max=room * heard(0, text="").size)
+def backlog_of(*numbers: int, now: float = 1.0, room: int = 9) -> Buffer:
+    backlog = Buffer(bytes_max=room * heard(0, text="").size)
     for number in numbers:
         backlog.add(heard(number, text=""), now)
     return backlog
@@ -666,7 +666,7 @@ def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
 def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_loses(
     steps: list[tuple[int, int]],
 ) -> None:
-    backlog = Backlog(bytes_max=3_000)
+    backlog = Buffer(bytes_max=3_000)
     added = told = taken = 0
 
     for number, (length, count) in enumerate(steps):

@@ -38,7 +38,7 @@ class Written:
     def add(self, event: dict[str, Any]) -> None:
         self.added.append(event)
 
-    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
+    def add_injected(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         self.given[request] = list(notes)
 
     def record_loop(self, *_: object, **__: object) -> None:

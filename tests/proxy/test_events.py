@@ -55,7 +55,7 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
 def test_each_note_that_was_given_is_a_row(dsn: str) -> None:
     async def run() -> None:
         events = Events(dsn)
-        events.add_given(EVENT["request"], bytes(16), time.time(), [NoteKey("memory", 1), NoteKey("episode", 1)])
+        events.add_injected(EVENT["request"], bytes(16), time.time(), [NoteKey("memory", 1), NoteKey("episode", 1)])
         await events.write()
 
     asyncio.run(run())

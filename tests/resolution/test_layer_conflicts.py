@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory.models import Edge, Memory, NotificationDelivery, NotificationTarget, Project, ProjectState
-from resolution.conflicts.opening import Member, list_open_of, open_conflict, settle_moot
+from resolution.conflicts.opening import Member, close_moot_of, list_open_of, open_conflict
 from resolution.models import Conflict, ConflictMember
 from tests.arrange import dispute, say
 from tests.resolution.racers import Racers
@@ -138,7 +138,7 @@ def test_a_conflict_of_which_one_side_stands_closes_by_itself() -> None:
     edge.delete()
     assert status(conflict) == "open"
     Memory.objects.update(status="invalid", archived_at="2026-01-01T00:00Z")
-    settle_moot("memory", [memory.pk])
+    close_moot_of("memory", [memory.pk])
 
     assert status(conflict) == "resolved"
     assert (Conflict.objects.get().resolution or {})["decision"] == "moot"

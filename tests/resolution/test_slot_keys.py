@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.claims import same_value
-from resolution.conflicts.keys import SlotValue, meeting_key, read_fact, read_memory, read_state
+from resolution.conflicts.keys import SlotValue, make_slot_key, read_fact, read_memory, read_state
 
 words = st.sampled_from(["lateral", "support", "material", "decision", "mass", "limit", "mirror", "8080", "gf"])
 names = st.lists(words, min_size=1, max_size=4)
@@ -24,8 +24,8 @@ def contradict(memory: SlotValue, other: SlotValue) -> bool:
 
 def meet(state: tuple[str, str, str], fact: tuple[str, str]) -> bool:
     """``state``: slug, category, key; ``fact``: concept, dimension."""
-    key = meeting_key(*state)
-    return key != "" and key == meeting_key("", *fact)
+    key = make_slot_key(*state)
+    return key != "" and key == make_slot_key("", *fact)
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,17 @@ def test_neither_order_nor_joiners_matter(category: list[str], key: list[str], j
     at = max(1, len(every) // 2)
     concept, dimension = joiner.join(["p05", *every[:at]]), joiner.join(every[at:])
 
-    assert meeting_key("p05", "_".join(category), ".".join(key)) == (
-        meeting_key("", concept, dimension) if len(set(every)) >= 2 else ""
+    assert make_slot_key("p05", "_".join(category), ".".join(key)) == (
+        make_slot_key("", concept, dimension) if len(set(every)) >= 2 else ""
     )
 
 
 @given(names, names)
 def test_one_word_and_none_never_meet(one: list[str], other: list[str]) -> None:
-    key = meeting_key("", *one, *other)
+    key = make_slot_key("", *one, *other)
 
     assert (key == "") == (len({*one, *other}) < 2)
-    assert meeting_key("", "", "of the") == meeting_key("p05", "p05", "mass") == ""
+    assert make_slot_key("", "", "of the") == make_slot_key("p05", "p05", "mass") == ""
 
 
 def test_a_memory_meets_by_its_slot_with_its_category_or_without() -> None:

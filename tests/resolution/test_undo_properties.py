@@ -9,7 +9,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resolution.conflicts.queue import rebase
+from resolution.conflicts.queue import recheck_claims
 from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError
@@ -77,7 +77,7 @@ def settled() -> dict[str, list[tuple[Any, ...]]]:
     """The world once each conflict was looked at: a ring may have become a plain collision, or be closed by another
     edge, without any decision."""
     for slot in Claim.objects.filter(status="pending").values_list("concept_id", "dim_id").distinct():
-        rebase(slot, fill=False)
+        recheck_claims(slot, place_first=False)
     return dump()
 
 

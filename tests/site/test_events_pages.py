@@ -15,7 +15,7 @@ from memory.models import Config, Edge, Episode, Memory, Soas
 from proxy.formats import FORMATS
 from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
-from proxy.prompts.records import name_request
+from proxy.prompts.records import new_request_info
 from tests.arrange import teach
 from tests.memory.memories.said import digest_of, remembered, said
 from tests.worlds import Login
@@ -176,7 +176,7 @@ def test_a_conversation_is_a_page_with_what_was_said_given_and_learned_in_each_r
 
 def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_injected(client: Client) -> None:
     serve(1), serve(2, agent="winky", model="qwen3", block="memory 2026-03-04: Ada likes <tea>.")
-    mine = name_request(
+    mine = new_request_info(
         Prompt("llama3", (), takes_top=False, is_stream=False), FORMATS["/api/chat"], "dobby", "u-17", 0.0
     )["request"]
     serve(int(mine, 16))

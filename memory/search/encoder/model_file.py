@@ -28,7 +28,7 @@ def find_model(home: Path, name: str = ADAPTED) -> Path:
     Raises EncoderUnavailable if it cannot be built, or was changed."""
     model, digest = home / FOLDER / name, home / FOLDER / (name + SUFFIX)
     if not (model.exists() and digest.exists()):
-        make_apart(home, name)
+        make_in_subprocess(home, name)
     try:
         with model.open("rb") as content:
             is_as_made = hashlib.file_digest(content, "sha256").hexdigest() == digest.read_text().strip()
@@ -48,7 +48,7 @@ def remove_models(home: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def make_apart(home: Path, name: str) -> None:
+def make_in_subprocess(home: Path, name: str) -> None:
     """Build the file in a process of its own, since that takes some 670 MB, much of which a process would keep."""
     try:
         made = subprocess.run(

@@ -16,7 +16,7 @@ from memory.models.searching import DIMENSIONS_MAX
 from memory.search.encoder import adapter
 from memory.search.found import ChanceLikeness
 from memory.search.vectors import builtin
-from memory.search.vectors.schema import describe_lack
+from memory.search.vectors.schema import explain_missing_extension
 
 BUILTIN: Final = "builtin"
 NONE: Final = "none"
@@ -121,6 +121,6 @@ def read_condition(row: Mapping[str, Any], setting: str) -> Condition:
     if setting == NONE:
         return Condition(is_off=True)
     if not row["has_tables"]:
-        return Condition(error=describe_lack(row["available"] or ""))
+        return Condition(error=explain_missing_extension(row["available"] or ""))
     mistake = adapter.find_mistake() if setting == BUILTIN else ""
     return Condition(row["name"] or "", row["dimensions"], row["waiting"], row["error"] or mistake)

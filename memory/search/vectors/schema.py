@@ -44,7 +44,7 @@ def has_tables() -> bool:
 
 def find_lack() -> str:
     """Return why this database has no vectors, "" if it has."""
-    return "" if has_tables() else describe_lack(find_versions()[1])
+    return "" if has_tables() else explain_missing_extension(find_versions()[1])
 
 
 def find_versions() -> tuple[str, str]:
@@ -53,7 +53,7 @@ def find_versions() -> tuple[str, str]:
     return installed, available
 
 
-def describe_lack(available: str) -> str:
+def explain_missing_extension(available: str) -> str:
     """Return why there are no vectors in a database with this version of pgvector available."""
     if not available:
         return "Postgres does not have the extension pgvector"
@@ -75,7 +75,7 @@ def make_tables() -> str:
         with transaction.atomic(), connection.cursor() as cursor:
             if not is_new_enough(installed):
                 if not is_new_enough(available):
-                    return describe_lack(available)
+                    return explain_missing_extension(available)
                 cursor.execute("ALTER EXTENSION vector UPDATE" if installed else "CREATE EXTENSION vector")
             cursor.execute("".join(MAKE_TABLE.format(kind=kind) for kind in TextKind) + MAKE_TRIGGERS)
             # Texts from before the tables are to be embedded, too: the worker finds no current embedder.

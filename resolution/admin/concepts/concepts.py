@@ -26,7 +26,7 @@ from memory.admin.base import (
     next_page,
     with_keys,
 )
-from memory.english.phrases import format_triple, relate
+from memory.english.phrases import as_predicate, format_triple
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin.concepts import names
 from resolution.admin.concepts.marks import SetsMarks, last_changes
@@ -237,7 +237,7 @@ def as_graph(found: Neighbourhood) -> dict[str, Any]:
                 "parent": line.parent_id,
                 "dimension": line.dimension,
                 "is_isa": line.is_isa,
-                "relation": relate(tokens.get(line.parent_id, ""), line.dimension, is_isa=line.is_isa),
+                "relation": as_predicate(tokens.get(line.parent_id, ""), line.dimension, is_isa=line.is_isa),
                 "stands": line.edge_id is not None,
                 "conflict": address(Conflict, line.conflict_id) if line.conflict_id is not None else None,
                 "href": address(Edge, line.edge_id) if line.edge_id is not None else None,

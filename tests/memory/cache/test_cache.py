@@ -35,7 +35,7 @@ def test_a_place_is_what_something_is_in_and_where_a_concept_was_is_known() -> N
     cache.put_edges(1, [EdgeRow(1, 1, 1, False)])  # the root
     cache.put_edges(2, [EdgeRow(2, 3, 1, False)])
 
-    assert [token for token in cache.soas_by_token if cache.is_place(token)] == ["nuremberg"]
+    assert [token for token in cache.soas_by_token if cache.is_location(token)] == ["nuremberg"]
     assert cache.find_dimension("vael", "nuremberg") == "geography"
     assert cache.find_dimension("vael", "germany") is cache.find_dimension("vael", "nowhere") is None
     assert cache.find_dimension("vael", "") is None  # that says where it is, and not what
@@ -46,7 +46,7 @@ def test_a_place_is_what_something_is_in_and_where_a_concept_was_is_known() -> N
     assert cache.find_dimension("vael", "") is None  # of two nobody knows which is meant
 
     cache.put_edges(2, [])
-    assert not cache.is_place("nuremberg")
+    assert not cache.is_location("nuremberg")
     assert not cache.places
 
 

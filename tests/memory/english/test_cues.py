@@ -35,7 +35,7 @@ class Vocabulary:
     def is_concept(self, token):
         return token in self.concepts
 
-    def is_place(self, token):
+    def is_location(self, token):
         return token in self.places
 
     def find_dimension(self, concept, parent):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.function_words import is_closed_class
-from memory.english.phrases import VERBS, format_fact, phrase, tell_fact, tells_dimension
+from memory.english.phrases import VERBS, as_compact, as_sentence, phrase, tells_dimension
 from memory.english.tokenizer import is_name
 from memory.graph.fact_syntax import find_mistake, parse_fact
 from memory.types import Triple
@@ -28,9 +28,9 @@ def test_a_fact_reads_as_its_dimension_says_it(
 def test_what_is_shown_is_understood_where_it_is_typed(concept: str, parent: str, dimension: str, is_isa: bool) -> None:
     fact = Triple(concept, parent, dimension, is_isa)
     if not find_mistake(fact):
-        assert parse_fact(format_fact(concept, parent, dimension, is_isa=is_isa)) == fact
+        assert parse_fact(as_compact(concept, parent, dimension, is_isa=is_isa)) == fact
 
 
 @labelled(__file__, "value phrase")
 def test_a_value_is_told_as_one(dimension: str, is_isa: bool, told: str) -> None:
-    assert tell_fact("mount", "peek", dimension, is_isa=is_isa) == told
+    assert as_sentence("mount", "peek", dimension, is_isa=is_isa) == told

@@ -17,7 +17,7 @@ class Words:
     def is_concept(self, token: str) -> bool:
         return token == "kvasir"
 
-    def is_place(self, token: str) -> bool:
+    def is_location(self, token: str) -> bool:
         return False
 
     def find_dimension(self, concept: str, parent: str) -> str | None:

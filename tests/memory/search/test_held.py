@@ -209,7 +209,7 @@ CHANGES: dict[str, Callable[[], Any]] = {
     "a memory taken back": lambda: store.invalidate(MEMORIES.first(), by()),
     "a memory restored": lambda: store.restore(MEMORIES.get(status="superseded"), by()),
     "a candidate promoted": lambda: store.promote(MEMORIES.get(status="candidate"), by(), confidence=0.9),
-    "a memory doubted": lambda: store.doubt(MEMORIES.first(), by()),
+    "a memory doubted": lambda: store.halve_confidence(MEMORIES.first(), by()),
     "a memory put into another slot": lambda: store.change(
         MEMORIES.first(), store.Action.EDIT, by(), slot="target", slot_version=1
     ),
