@@ -27,6 +27,7 @@ from memory.english.noun_phrases import (
     RELATIONAL_NOUNS,
     Passage,
     Phrase,
+    ends_like_adverb,
     is_adjective,
     is_descriptive,
     is_name_called,
@@ -150,6 +151,9 @@ def _find_name(passage: Passage, tokens: list[Token], cue: Cue, *, takes_initial
     if cue.form.verb is Verb.OPERATOR:
         return last
     is_noun = noun.text.isalpha() and noun.text.islower() and not noun.is_capitalised
+    is_adverb = is_noun and ends_like_adverb(noun.text) and not passage.vocabulary.is_concept(noun.text)
+    if is_adverb and name is not None and not is_closed_class(name.text) and passage.is_distinctive(noun):
+        return None  # `kvasir uncannily runs on`: a rare adverb, which may say anything
     if name is not None and is_noun and not passage.text[name.end : noun.start].strip(" *_\"'\x10"):
         is_named = name.text not in _PLACE_OPENERS and not is_closed_class(name.text) and passage.is_distinctive(name)
         is_thing = not is_plural(noun.text) and noun.text not in RELATIONAL_NOUNS

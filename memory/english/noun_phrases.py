@@ -262,7 +262,7 @@ def _governs(passage: Passage, index: int) -> bool:
         return True
     following = passage.word_after(index)
     ends = not following or is_closed_class(following)
-    if len(word) > 4 and word.endswith("ly") and word not in _NOUNS_LIKE_ADJECTIVES:
+    if ends_like_adverb(word):
         return ends
     if not is_participle(word):
         return False
@@ -283,9 +283,11 @@ def is_descriptive(token: Token) -> bool:
         return True
     if "-" in word:
         return word[0].isdigit() or is_adjective(word)
-    if len(word) > 4 and word.endswith("ly"):
-        return word not in _NOUNS_LIKE_ADJECTIVES
-    return is_participle(word) and not word.endswith("ing")
+    return ends_like_adverb(word) or (is_participle(word) and not word.endswith("ing"))
+
+
+def ends_like_adverb(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ly") and word not in _NOUNS_LIKE_ADJECTIVES
 
 
 def is_adjective(word: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from memory.english.doubt import Modality
 from memory.english.forms import APPOSITION, CALLED, MOVED, SEVERAL_ARE, Cue, find_forms
+from memory.english.lexicon import read_pattern
 from memory.english.machine_output import OutputFinder
 from memory.english.noun_phrases import AnyName
 from memory.english.sentences import MASK, SentenceFinder, mask
@@ -19,7 +20,7 @@ _UNTELLING: Final = (APPOSITION, SEVERAL_ARE, CALLED, MOVED)
 # `might be a` is no cue.
 _WEAKENED: Final = re.compile(
     r"\b(?:(?:might|may|could|should|would|will|must|(?:seems?|appears?|ought) to) (?:\w+ )?be"
-    r"|is (?:perhaps|maybe|possibly|probably)) (?:an?|the|our)\b",
+    rf"|is {read_pattern('maybe')}) (?:an?|the|our)\b",
     re.IGNORECASE,
 )
 
