@@ -29,6 +29,7 @@ import orjson
 READERS: Final = (
     "memory.english.noun_phrases", "memory.english.doubt", "memory.english.clauses", "memory.english.changes",
     "memory.english.statements", "memory.english.claims", "memory.english.opposites", "memory.english.stems",
+    "memory.english.telling", "memory.english.refusals",
     "memory.memories.consolidation", "memory.memories.explicit", "memory.memories.slots", "resolution.detective.tiers",
     *(f"memory.attribution.{name}" for name in (
         "client_names", "doubts", "envelopes", "forget_requests", "parts", "pasted", "prose", "quotations", "templates"
@@ -279,6 +280,7 @@ def read_rooms(_: Labelled) -> Mistakes:
     from memory.attribution.envelopes import read_sender
     from memory.attribution.forget_requests import find_requests
     from memory.attribution.parts import find_voices, voice_of
+    from memory.english.telling import keep_statements
     from memory.learning.reader import unwrap_message
     from memory.memories.explicit import categorise, read_memories
     from memory.secrets.redaction import mask_secrets
@@ -322,11 +324,23 @@ def read_rooms(_: Labelled) -> Mistakes:
         said, sender = unwrap_message(Message(row["role"], row["text"])), read_sender(row["text"])
         got = (said.role, said.text.strip(), sender.person, sender.is_group)
         note("envelopes", row["text"], got == (row["role"], row["typed"], row["person"], row["is_group"]))
+    for row in _read_rows("../everyday/rows.jsonl"):
+        if row["class"] == "requests":  # a message that is never given says nothing, one that is given says something
+            for said, is_given in _read_given(row["steps"]):
+                note("requests", said, bool(keep_statements(said)) is is_given)
     for row in _read_rows("memories/data/explicit.jsonl"):
         found_memories = read_memories(row["text"], in_project=row.get("in_project", False))
         memories = [[one.text, categorise(one.text)] for one in found_memories]
         note("memories", row["text"], memories == row["memories"])
     return found
+
+
+def _read_given(steps: list[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
+    """Yield each text that was said and is later expected or forbidden in a block, and whether it is expected."""
+    for said in (step["say"] for step in steps if "say" in step):
+        for key, is_given in (("block_has", True), ("block_lacks", False)):
+            if any(part in said for step in steps for part in step.get(key, ())):
+                yield said, is_given
 
 
 def read_rules(_: Labelled) -> Mistakes:
