@@ -343,6 +343,25 @@ def _read_given(steps: list[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
                 yield said, is_given
 
 
+def read_evidence(_: Labelled) -> Mistakes:
+    """Read the messages of the persons that the encoder is trained on and measured with: those that a later request
+    needs, and the sentences of a profile, say something; what nobody needs is counted if it does."""
+    from benchmarks.finding import FOLDER
+    from memory.english.telling import keep_statements, tells
+    from training.conversations import FOLDER as TRAINED, read_people
+
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
+    for person in (one for folder in (TRAINED, *sorted(FOLDER.iterdir())) for one in read_people(folder)):
+        needed = {key for request in person.requests for key in (*request.evidence, *request.outdated)}
+        for message in (one for one in person.messages if one.role == "user"):
+            is_told = bool(keep_statements(message.text))
+            if is_told != (message.key in needed):
+                found["wrong" if is_told else "lost"][f"{person.name} {message.key}"] += 1
+        for _, key, sentence in person.sentences:
+            found["lost"][f"{person.name} {key} {sentence}"] += not tells(sentence)
+    return found
+
+
 def read_rules(_: Labelled) -> Mistakes:
     """Check the rows of each ``data/rules.jsonl`` beside the tests, as the tests do that need nothing but a row."""
     from tests.memory import labelled as module
@@ -393,7 +412,8 @@ def read_stories(labelled: Labelled) -> Mistakes:
 
 
 MEASURES: Final[dict[str, Callable[[Labelled], Mistakes]]] = {
-    "statements": read_statements, "stories": read_stories, "rooms": read_rooms, "rules": read_rules,
+    "statements": read_statements, "stories": read_stories, "rooms": read_rooms, "evidence": read_evidence,
+    "rules": read_rules,
 }  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
         said = is_others & ~columns["is_memory"] & ~(columns["is_fiction"] & (is_list != "talks"))
         recent = _list_newest(index, said, lambda found: found.role == "user")[:RECENT_MAX]
         listed = [*([] if is_list == "talks" else own), *filter(None, map(_tell_own, recent))]
-        return ForPrompt(list(drop_copies(listed)), profile, is_list=True)
+        return ForPrompt(list(drop_copies(listed, profile)), profile, is_list=True)
     is_asked = is_others & columns["is_unasked"] & ~columns["only_asks"]
     scores = index.score(asked.query, with_quoted=False)
     likeness, order = _join(scores, is_asked)
@@ -144,7 +144,8 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
             lines.append(follower)
         if len(lines) >= CHOSEN_MAX:
             break
-    return ForPrompt(list(drop_copies(_show_disputes_whole(lines)))[:LINES_MAX], profile, changes, unfit=unfit)
+    copyless = drop_copies(_show_disputes_whole(lines), profile)
+    return ForPrompt(list(copyless)[:LINES_MAX], profile, changes, unfit=unfit)
 
 
 def choose_asked(
@@ -290,15 +291,15 @@ def _show_disputes_whole(lines: Sequence[Found]) -> list[Found]:
     return [found for found in lines if not found.is_disputed or slots[found.category, found.slot] > 1]
 
 
-def drop_copies(lines: Iterable[Found]) -> Iterator[Found]:
-    """Yield the lines; of near-copies only the newest, in the place of the first. Members of a dispute are no
-    copies."""
+def drop_copies(lines: Iterable[Found], profile: Iterable[Found] = ()) -> Iterator[Found]:
+    """Yield the lines; of near-copies only the newest, in the place of the first, and no message of which a memory was
+    made that is a line, too, or in the profile. Members of a dispute are no copies."""
     found = list(lines)
-    told = {copy_key(each.text) for each in found if each.kind == "memory"}
+    told = {copy_key(each.text) for each in (*found, *profile) if each.kind == "memory"}
     groups: dict[object, list[Found]] = {}
     for each in found:
         key = (each.kind, each.id) if each.is_disputed or each.kind == "fact" else copy_key(each.text)
-        if each.kind != "episode" or key not in told:  # else it is the message that a memory was made of
+        if each.kind != "episode" or key not in told:
             groups.setdefault(key, []).append(each)
     for copies in groups.values():
         yield max(copies, key=lambda each: each.said_at)

@@ -304,6 +304,15 @@ def test_repetitions_and_the_query_itself_take_no_room() -> None:
     assert ids(choose_lines(index_of(said, again, asked), ask("tell me the Postgres version"))) == [2]
 
 
+def test_a_message_of_which_a_memory_in_the_profile_was_made_is_no_line_as_well() -> None:
+    diet = memory(1, 0.1, text="I am vegetarian.", category="identity")
+    said = row(2, LEAST + 0.1, text="Remember that I am vegetarian.")
+
+    given = choose_for_prompt(index_of(diet, said), ask())
+
+    assert (ids(given.profile), ids(given.lines)) == ([1], [])
+
+
 def test_what_repeats_the_query_takes_no_other_text_its_place() -> None:
     asked = row(1, 0.99, text="Tell me which version our billing database is.", words=10)
     index = index_of(asked, row(2, LEAST + 0.1))
