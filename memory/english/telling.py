@@ -28,10 +28,6 @@ _POLITE: Final = re.compile(
     r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
 )
 _STANDING: Final = re.compile(r"\b(?:always|never|from now on|whenever|every time|each time|by default)\b")
-# `Make it Friday at 7.45`: a value, not a task.
-_SETTLED: Final = re.compile(
-    r"(?:[Mm]ake|[Pp]ut) (?:it|that|them) (?:(?:on|at|for|to) )?(?:[A-Z]\w|\d+[.:]\d|\d+ ?[ap]m\b)"
-)
 # A word that asks for something may also be a subject: `Order 5512 was shipped.`
 _FINITE: Final = re.compile(
     r"[\w'-]+(?: (?!(?:the|an?|my|our|your|his|her|their|this|that|these|those|to|for|in|on|at|of|with|from|me|us|all"
@@ -43,7 +39,6 @@ _WORD: Final = re.compile(r"[\w'-]+")
 # Capitals inside a sentence, a name with a digit, a longer number.
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
 _COURTEOUS: Final = re.compile(read_pattern("courteous"))
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -65,7 +60,7 @@ def tells(sentence: str) -> bool:
     """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
     later work, too (`always`, `from now on`), says something."""
     small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
-    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
+    if _COURTEOUS.match(small):
         return False
     opener = _OPENER.match(small)
     small = small[opener.end() :] if opener is not None else small
@@ -85,16 +80,14 @@ def tells(sentence: str) -> bool:
         )
     if _QUESTION.match(small):
         return False
-    return bool(_STANDING.search(small)) or not (_is_order(sentence, small, words) or _is_fragment(sentence, words))
+    return bool(_STANDING.search(small)) or not (_is_order(small, words) or _is_fragment(sentence, words))
 
 
-def _is_order(sentence: str, small: str, words: list[str]) -> bool:
+def _is_order(small: str, words: list[str]) -> bool:
     polite = _POLITE.match(small)
     verb = small[polite.end() :] if polite is not None else small
     if len(words) <= _REQUEST_WORDS_MAX and not load_words("fragments").isdisjoint(words):
         return True  # `Shorter please.`, `another one`
-    if _SETTLED.match(sentence.strip()):
-        return False
     first = next(iter(_WORD.findall(verb)), "")
     return first in load_words("tasks") and (polite is not None or not _FINITE.match(verb))
 
