@@ -348,7 +348,8 @@ def read_evidence(_: Labelled) -> Mistakes:
     needs, and the sentences of a profile, say something; what nobody needs is counted if it does."""
     from benchmarks.finding import FOLDER
     from memory.english.telling import keep_statements, tells
-    from training.conversations import FOLDER as TRAINED, read_people
+    from training.conversations import FOLDER as TRAINED
+    from training.conversations import read_people
 
     found: Mistakes = {"lost": Counter(), "wrong": Counter()}
     for person in (one for folder in (TRAINED, *sorted(FOLDER.iterdir())) for one in read_people(folder)):

@@ -1,7 +1,7 @@
 """Base classes and functions of the admin pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, time, timedelta
 from typing import Any, Final
 
 from django import forms
@@ -214,7 +214,7 @@ class DayFilter(RangeDateFilter):
         # Unfold would compare the column with midnights that have no time zone; a date of it would need its own index.
         for end, lookup, more in (("from", "gte", 0), ("to", "lt", 1)):
             day = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}", "")))
-            if day is not None:
+            if day is not None and MINYEAR < day.year < MAXYEAR:  # others have no day before or after them
                 begin = timezone.make_aware(datetime.combine(day + timedelta(days=more), time.min))
                 queryset = queryset.filter(**{f"{self.parameter_name}__{lookup}": begin})
         return queryset

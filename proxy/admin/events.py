@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import TextFilter
 
-from memory.admin.base import LINK, ListFilter, Page, ReadOnly, column, link, render_preformatted
+from memory.admin.base import LINK, DayFilter, ListFilter, Page, ReadOnly, column, link, render_preformatted
 from memory.english.phrases import format_count
 from memory.models import Agent, Config
 from proxy.admin.request_lines import NEAR, find_messages, tell_requests
@@ -78,26 +78,6 @@ class PersonFilter(TextFilter):
         return queryset.filter(pk__in=[key for key in last if is_request_of(key, person)])
 
 
-class DayFilter(admin.SimpleListFilter):
-    """Filters by the days whose events are kept."""
-
-    title = "day"
-    parameter_name = "day"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        today = timezone.localdate()
-        days = [today - timedelta(days=back) for back in range(EVENTS_KEPT.days + 1)]
-        names = {today: "today", today - timedelta(days=1): "yesterday"}
-        return [(day.isoformat(), names.get(day, f"{day:%A, %d %B}")) for day in days]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value()
-        if chosen is None or chosen not in dict(self.lookup_choices):
-            return queryset
-        midnight = datetime.fromisoformat(chosen).replace(tzinfo=timezone.get_current_timezone())
-        return queryset.filter(at__gte=midnight, at__lt=midnight + timedelta(days=1))
-
-
 class BlockFilter(ListFilter):
     title = "block"
     parameter_name = "block"
@@ -120,7 +100,7 @@ class EventAdmin(ReadOnly, Page):
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
     list_display = ("at", "agent", "request", "model", "wire", "concepts", "block_characters", "milliseconds")
-    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, DayFilter, PersonFilter)
+    list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, ("at", DayFilter), PersonFilter)
     list_filter_submit = True
     search_fields = ("block__icontains",)
     search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
@@ -245,7 +225,8 @@ class RecollectionEventAdmin(EventAdmin):
 @admin.register(LoopEvent)
 class LoopEventAdmin(EventAdmin):
     list_display = ("at", "agent", "request", "model", "wire", "kind", "count", "steps_taken")
-    list_filter = ("kind", WireFilter, DayFilter)
+    list_filter = ("kind", WireFilter, ("at", DayFilter))
+    list_filter_submit = True
     fields = (
         "recollection",
         "at",

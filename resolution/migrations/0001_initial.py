@@ -202,9 +202,9 @@ class Migration(migrations.Migration):
                         name="conflict_for_people_in_order",
                     ),
                     django.contrib.postgres.indexes.GinIndex(
-                        resolution.models.conflicts.WholeWords(
-                            resolution.models.conflicts.Unjoined(
-                                resolution.models.conflicts.ValuesOf("slot_key"), "question"
+                        resolution.models.conflicts.SimpleTsVector(
+                            resolution.models.conflicts.SplitWords(
+                                resolution.models.conflicts.JsonValues("slot_key"), "question"
                             )
                         ),
                         condition=models.Q(("slot_kind", "edge_slot"), _negated=True),
@@ -312,7 +312,7 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["conflict"], name="conflict_member_by_conflict"),
                     django.contrib.postgres.indexes.GinIndex(
-                        resolution.models.conflicts.WholeWords(resolution.models.conflicts.Unjoined("text")),
+                        resolution.models.conflicts.SimpleTsVector(resolution.models.conflicts.SplitWords("text")),
                         condition=models.Q(("kind", "claim"), _negated=True),
                         name="conflict_member_words",
                     ),

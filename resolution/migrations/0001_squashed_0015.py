@@ -854,8 +854,8 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="conflict",
             index=django.contrib.postgres.indexes.GinIndex(
-                resolution.models.conflicts.WholeWords(
-                    resolution.models.conflicts.Unjoined(resolution.models.conflicts.ValuesOf("slot_key"), "question")
+                resolution.models.conflicts.SimpleTsVector(
+                    resolution.models.conflicts.SplitWords(resolution.models.conflicts.JsonValues("slot_key"), "question")
                 ),
                 condition=models.Q(("slot_kind", "edge_slot"), _negated=True),
                 name="conflict_words",
@@ -916,7 +916,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="conflictmember",
             index=django.contrib.postgres.indexes.GinIndex(
-                resolution.models.conflicts.WholeWords(resolution.models.conflicts.Unjoined("text")),
+                resolution.models.conflicts.SimpleTsVector(resolution.models.conflicts.SplitWords("text")),
                 condition=models.Q(("kind", "claim"), _negated=True),
                 name="conflict_member_words",
             ),

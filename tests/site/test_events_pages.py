@@ -1,7 +1,7 @@
 """The pages of recollections and of loop events."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -243,6 +243,10 @@ def test_a_page_opens_within_few_queries(client: Client, django_assert_max_num_q
 # --- lists ---
 
 
+def on(day: datetime) -> dict[str, str]:
+    return {"at_from": f"{day:%Y-%m-%d}", "at_to": f"{day:%Y-%m-%d}"}
+
+
 def test_recollections_are_found_by_their_format_their_block_and_their_day(client: Client) -> None:
     today = timezone.localtime()
     serve(1)
@@ -251,8 +255,8 @@ def test_recollections_are_found_by_their_format_their_block_and_their_day(clien
 
     assert listed(client, RECOLLECTIONS, wire="generate") == {2, 3}
     assert listed(client, RECOLLECTIONS, block="1") == {2}
-    assert listed(client, RECOLLECTIONS, day=f"{today - timedelta(days=3):%Y-%m-%d}") == {3}
-    assert listed(client, RECOLLECTIONS, wire="generate", day=f"{today:%Y-%m-%d}") == {2}
+    assert listed(client, RECOLLECTIONS, **on(today - timedelta(days=3))) == {3}
+    assert listed(client, RECOLLECTIONS, wire="generate", **on(today)) == {2}
 
 
 def test_a_day_begins_and_ends_at_midnight(client: Client) -> None:
@@ -260,15 +264,15 @@ def test_a_day_begins_and_ends_at_midnight(client: Client) -> None:
     serve(1, at=midnight - timedelta(microseconds=1))
     serve(2, at=midnight)
 
-    assert listed(client, RECOLLECTIONS, day=f"{midnight:%Y-%m-%d}") == {2}
-    assert listed(client, RECOLLECTIONS, day=f"{midnight - timedelta(days=1):%Y-%m-%d}") == {1}
+    assert listed(client, RECOLLECTIONS, **on(midnight)) == {2}
+    assert listed(client, RECOLLECTIONS, **on(midnight - timedelta(days=1))) == {1}
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-02-30", "0001-01-01", "9999-12-31", "-"])
 def test_a_day_that_is_none_breaks_nothing(client: Client, day: str) -> None:
     serve(1)
 
-    assert client.get(RECOLLECTIONS, {"day": day}).status_code == 200
+    assert client.get(RECOLLECTIONS, {"at_from": day, "at_to": day}).status_code == 200
 
 
 def test_loops_are_found_by_their_kind_their_format_and_their_day(client: Client) -> None:
@@ -279,7 +283,7 @@ def test_loops_are_found_by_their_kind_their_format_and_their_day(client: Client
 
     assert listed(client, LOOPS, kind__exact="tail") == {2}
     assert listed(client, LOOPS, wire="generate") == {2}
-    assert listed(client, LOOPS, day=f"{today - timedelta(days=3):%Y-%m-%d}") == {3}
+    assert listed(client, LOOPS, **on(today - timedelta(days=3))) == {3}
 
 
 @pytest.mark.parametrize("path", [RECOLLECTIONS, LOOPS])
