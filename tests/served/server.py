@@ -23,6 +23,7 @@ READY_S = 120  # of a busy machine
 STOP_S = 10
 
 
+@functools.cache
 def list_described() -> list[tuple[str, re.Pattern[str], set[int]]]:
     """Method, path and statuses of each route, as OpenAPI lists them."""
     from proxy.api.routes import api  # Django is set up by now

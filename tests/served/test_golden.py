@@ -148,6 +148,12 @@ def test_log_events_keep_their_names() -> None:
 
 
 @pytest.fixture(scope="module")
+def database() -> str:
+    """Of its own: in that of other tests a run may be under way, and another is refused."""
+    return new_database(settings.DATABASE_URL, "golden")
+
+
+@pytest.fixture(scope="module")
 def untrusting(database: str, upstream: StandIn) -> Iterator[Served]:
     """Takes this machine for any other."""
     served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="off")

@@ -13,7 +13,7 @@ from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
-TIMES = 1_000
+TIMES = 400
 PAUSE_S = 0.05  # between two prompts
 HALTED_S = 60.0
 SLOWER = 1.5  # times as slow as before, at most, for a prompt while the worker stands still
