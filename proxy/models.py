@@ -78,6 +78,7 @@ class RecollectionEvent(PromptEvent):
         indexes = [
             models.Index(fields=["at"], name="recollection_event_by_age"),
             models.Index(fields=["wire", "at"], name="recollection_event_by_wire"),
+            models.Index(fields=["agent", "at"], name="recollection_event_by_agent"),
             models.Index(fields=["conversation", "at"], name="recollection_event_in_order"),
             models.Index(fields=["at"], condition=~Q(block=""), name="recollection_event_with_block"),
             models.Index(fields=["at"], condition=~Q(prompt_text=""), name="recollection_event_with_text"),

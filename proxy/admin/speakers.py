@@ -114,6 +114,7 @@ def list_given(agent: str, person: str) -> list[Listed]:
     """Return the lists of what came of a speaker's prompts. Requests name no person: theirs are those of their newest
     conversations."""
     today = start_of_today()
+    day = today.date().isoformat()
     events, loops, query = RecollectionEvent.objects.all(), LoopEvent.objects.all(), {"agent": agent}
     if person:
         said = Episode.objects.filter(agent=agent, person=person).order_by("-id")
@@ -124,7 +125,7 @@ def list_given(agent: str, person: str) -> list[Listed]:
     else:
         events, loops = events.filter(agent=agent), loops.filter(agent=agent)
     return [
-        Listed("Prompts today", events.filter(at__gte=today), {**query, "day": today.date().isoformat()}),
+        Listed("Prompts today", events.filter(at__gte=today), query | dict.fromkeys(("at_from", "at_to"), day)),
         Listed(f"Prompts in {EVENTS_KEPT.days} days", events, query),
         Listed("With a block", events.exclude(block=""), {**query, "block": "1"}),
         Listed("Loops", loops, None if person else query),

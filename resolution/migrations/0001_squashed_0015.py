@@ -855,7 +855,9 @@ class Migration(migrations.Migration):
             model_name="conflict",
             index=django.contrib.postgres.indexes.GinIndex(
                 resolution.models.conflicts.SimpleTsVector(
-                    resolution.models.conflicts.SplitWords(resolution.models.conflicts.JsonValues("slot_key"), "question")
+                    resolution.models.conflicts.SplitWords(
+                        resolution.models.conflicts.JsonValues("slot_key"), "question"
+                    )
                 ),
                 condition=models.Q(("slot_kind", "edge_slot"), _negated=True),
                 name="conflict_words",
