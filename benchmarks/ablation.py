@@ -326,8 +326,8 @@ def read_rooms(_: Labelled) -> Mistakes:
         note("envelopes", row["text"], got == (row["role"], row["typed"], row["person"], row["is_group"]))
     for row in _read_rows("../everyday/rows.jsonl"):
         if row["class"] == "requests":  # a message that is never given says nothing, one that is given says something
-            for said, is_given in _read_given(row["steps"]):
-                note("requests", said, bool(keep_statements(said)) is is_given)
+            for request, is_given in _read_given(row["steps"]):
+                note("requests", request, bool(keep_statements(request)) is is_given)
     for row in _read_rows("memories/data/explicit.jsonl"):
         found_memories = read_memories(row["text"], in_project=row.get("in_project", False))
         memories = [[one.text, categorise(one.text)] for one in found_memories]
@@ -358,7 +358,7 @@ def read_evidence(_: Labelled) -> Mistakes:
             is_told = bool(keep_statements(message.text))
             if is_told != (message.key in needed):
                 found["wrong" if is_told else "lost"][f"{person.name} {message.key}"] += 1
-        for _, key, sentence in person.sentences:
+        for _label, key, sentence in person.sentences:
             found["lost"][f"{person.name} {key} {sentence}"] += not tells(sentence)
     return found
 
