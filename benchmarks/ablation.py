@@ -45,7 +45,7 @@ TESTS: Final = (
     *(f"tests/memory/{room}" for room in ("attribution", "english", "recall", "secrets")),
     *(f"tests/memory/graph/test_{name}.py" for name in ("fact_syntax", "judging")), "tests/memory/test_askable.py",
     *(f"tests/memory/memories/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
-    "tests/resolution/test_stories.py",
+    "tests/resolution/test_stories.py", "tests/proxy/speakers",
 )  # fmt: skip
 RULED: Final = (
     *(f"attribution.test_{name}" for name in ("attribution", "client_names", "envelopes", "forget_requests")),
