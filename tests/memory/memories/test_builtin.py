@@ -98,7 +98,7 @@ def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_
         for _ in range(2):
             found = await searcher.find_related(ANN, [CAT], b"", deadline_ms=LOADED_S * 1_000)
             assert found is not None
-            made.append(searcher.find_made(CAT))
+            made.append(searcher.cached_vector(CAT))
             assert await eventually_here(builtin.is_loaded, within_s=LOADED_S)
         searcher.indexes.close()
         return made
@@ -214,7 +214,7 @@ def own_file(tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Path:
     def copy(home: Path, name: str) -> None:
         shutil.copytree(made.parent, home / FOLDER, dirs_exist_ok=True)
 
-    monkeypatch.setattr(model_file, "make_apart", copy)
+    monkeypatch.setattr(model_file, "make_in_subprocess", copy)
     settings.HOME = tmp_path
     return tmp_path / FOLDER / builtin.FILES[NAME]
 

@@ -477,7 +477,7 @@ def test_what_a_prompt_was_searched_with_is_the_vector_of_its_message(followed: 
         await say("The cat sleeps.")
         async with serving(followed) as (searcher, _):
             assert await find(searcher) == []
-            table = MessageTable(followed, searcher.find_made)
+            table = MessageTable(followed, searcher.cached_vector)
             for text in (QUESTION, DATABASE):  # nobody has searched for the second
                 key = digest_of("now", 16) + digest_of(text, 16)
                 await table.insert([NewMessage(key, "agent-zero", ANN, "user", text, time.time())])
