@@ -148,30 +148,30 @@ def test_log_events_keep_their_names() -> None:
 
 
 @pytest.fixture(scope="module")
-def database() -> str:
-    """Of its own: in that of other tests a run may be under way, and another is refused."""
+def own_database() -> str:
+    """A database of its own: in that of other tests a run may be under way, and another is refused."""
     return new_database(settings.DATABASE_URL, "golden")
 
 
 @pytest.fixture(scope="module")
-def untrusting(database: str, upstream: StandIn) -> Iterator[Served]:
+def untrusting(own_database: str, upstream: StandIn) -> Iterator[Served]:
     """Takes this machine for any other."""
-    served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="off")
+    served = Served(upstream=upstream.url, database=own_database, FESTINGER_TRUST_LOOPBACK="off")
     yield served.wait_ready()
     served.stop()
 
 
 @pytest.fixture(scope="module")
-def trusting(database: str, upstream: StandIn) -> Iterator[Served]:
+def trusting(own_database: str, upstream: StandIn) -> Iterator[Served]:
     """Trusts this machine as far as it does by default."""
-    served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="on")
+    served = Served(upstream=upstream.url, database=own_database, FESTINGER_TRUST_LOOPBACK="on")
     yield served.wait_ready()
     served.stop()
 
 
-def test_who_may_call_what_stays(untrusting: Served, trusting: Served, database: str) -> None:
+def test_who_may_call_what_stays(untrusting: Served, trusting: Served, own_database: str) -> None:
     tokens = {
-        scope: manage("create_agent", f"golden-{scope}", "--scope", scope, DATABASE_URL=database).stdout.strip()
+        scope: manage("create_agent", f"golden-{scope}", "--scope", scope, DATABASE_URL=own_database).stdout.strip()
         for scope in ("agent", "operator")
     }
     agent, operator = ({"Authorization": f"Bearer {tokens[scope]}"} for scope in ("agent", "operator"))
