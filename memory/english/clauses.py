@@ -292,9 +292,9 @@ def fits(passage: Passage, subject: Token, parent: "Parent", form: Form) -> bool
     if form.is_isa and _is_code_part(passage, subject, parent.phrase.head, form):
         return False
     if form.takes is Takes.KNOWN_PLACE:
-        is_location = parent.phrase.tokens[-1].is_capitalised and _is_location(passage, subject)
+        is_named = parent.phrase.tokens[-1].is_capitalised and _is_location(passage, subject)
         return parent.phrase.determiner not in ("a", "an") and (
-            is_location or passage.vocabulary.is_location(parent.token)
+            is_named or passage.vocabulary.is_location(parent.token)
         )
     return True
 

@@ -39,6 +39,8 @@ _WORD: Final = re.compile(r"[\w'-]+")
 # Capitals inside a sentence, a name with a digit, a longer number.
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
 _COURTEOUS: Final = re.compile(read_pattern("courteous"))
+# `Hi there, my locker is number 12` says something.
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -60,7 +62,7 @@ def tells(sentence: str) -> bool:
     """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
     later work, too (`always`, `from now on`), says something."""
     small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
-    if _COURTEOUS.match(small):
+    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
         return False
     opener = _OPENER.match(small)
     small = small[opener.end() :] if opener is not None else small
