@@ -15,7 +15,7 @@ _LISTED: Final = re.compile(
     r"|(?i:error|exception|warn|warning|fatal|panic|failure|debug):"
 )
 _FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
-_SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
+_SYMBOLS: Final = re.compile(r"[{}\[\];=<>|\\^~\x1a]|\w\(|::|->|//")
 _CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
 _INDENTED: Final = re.compile(r"\t| {4}")

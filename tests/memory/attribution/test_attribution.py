@@ -15,6 +15,8 @@ from memory.attribution.parts import (
     own_words,
     voice_of,
 )  # fmt: skip
+from memory.attribution.prose import mask_all_but_prose
+from memory.english.sentences import MASK
 from memory.english.unicode import reveal
 from memory.voice import SPEAKER_ONLY, Voice
 from tests.memory.labelled import labelled
@@ -112,6 +114,13 @@ def test_a_message_may_say_what_the_next_one_is() -> None:
 @labelled(__file__, "continued prompt")
 def test_of_a_prompt_that_is_to_be_gone_on_with_only_what_is_asked_is_a_persons(text: str, asked: str) -> None:
     assert own_words(text).strip() == asked
+
+
+@labelled(__file__, "own prose")
+def test_what_people_paste_is_not_their_prose(text: str, own: str) -> None:
+    shown = mask_all_but_prose(text).replace(MASK, "")
+
+    assert "\n".join(line.strip() for line in shown.splitlines()).strip() == own
 
 
 @given(st.text(st.sampled_from("a\u00e9\u200b\uff21\ufb01\r\n\u2028\x0b \U0001d400")))

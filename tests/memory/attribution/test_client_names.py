@@ -5,6 +5,7 @@ import pytest
 from memory.attribution.client_names import (
     REMEMBERED_MAX,
     UNREGISTERED_MAX,
+    Supporter,
     choose_remembered,
     is_registered,
     is_reserved,
@@ -19,6 +20,11 @@ from tests.memory.labelled import labelled
 def test_all_names_of_one_address_are_one_voice(agent: str, voice: str) -> None:
     assert (voice_of(agent), voice_of(voice)) == (voice, voice)
     assert is_registered(agent) is is_registered(voice) is (agent == voice and "." not in agent)
+
+
+@labelled(__file__, "may be one")
+def test_two_supporters_may_be_one_person(one: list[str], other: list[str], may_be: bool) -> None:
+    assert Supporter(*one).may_be(Supporter(*other)) is Supporter(*other).may_be(Supporter(*one)) is may_be
 
 
 def test_a_name_without_a_token_has_room_in_every_table() -> None:

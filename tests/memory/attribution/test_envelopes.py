@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.attribution.envelopes import read_sender, remove_client_parts
+from memory.attribution.envelopes import (
+    is_delegated,
+    is_open_webui,
+    read_sender,
+    remove_client_parts,
+    shows_tools,
+)
 from memory.attribution.templates import HEADS_MAX, LEAST, WITHIN, find_template_heads
 from memory.learning.reader import unwrap_message
 from memory.types import Message
@@ -46,6 +52,21 @@ def test_what_a_client_adds_is_left_out(text: str) -> None:
 @labelled(__file__, "all of a client")
 def test_of_what_is_the_clients_as_a_whole_nothing_is_left(text: str) -> None:
     assert remove_client_parts(text) == ""
+
+
+@labelled(__file__, "told by an agent")
+def test_what_one_agent_tells_another_is_no_persons(text: str, is_agents: bool) -> None:
+    assert is_delegated(text) is is_agents
+
+
+@labelled(__file__, "written by Open WebUI")
+def test_what_open_webui_writes_is_known(text: str, is_theirs: bool) -> None:
+    assert is_open_webui(text) is is_theirs
+
+
+@labelled(__file__, "works as Agent Zero")
+def test_one_message_shows_that_a_client_works_as_agent_zero(text: str, role: str, is_such: bool) -> None:
+    assert shows_tools(text, role) is is_such
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,11 @@ def test_of_500_contradictions_none_and_of_500_paraphrases_all_are_merged() -> N
     assert [pair for pair in paraphrases if not rules.says_same(*pair)] == []
 
 
+@labelled(__file__, "same but for who decided")
+def test_that_it_was_decided_is_no_difference(one: str, other: str, is_same: bool) -> None:
+    assert rules.states_same(one, other) is rules.states_same(other, one) is is_same
+
+
 @labelled(__file__, "same")
 def test_only_what_changes_nothing_may_differ(one: str, other: str, is_same: bool) -> None:
     assert rules.says_same(one, other) is rules.says_same(other, one) is is_same

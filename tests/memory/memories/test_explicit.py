@@ -52,6 +52,13 @@ def test_a_word_of_change_replaces(text: str, is_change: bool) -> None:
     assert says_change(text) is is_change
 
 
+@labelled(__file__, "wish for the moment")
+def test_a_wish_for_the_moment_tells_of_no_person(text: str, is_momentary: bool) -> None:
+    found = read_memories(text, classify=lambda sentences: ["preference"] * len(sentences))
+
+    assert [one.profile for one in found] == ([] if is_momentary else ["preference"])
+
+
 @labelled(__file__, "order outward")
 def test_orders_to_act_elsewhere_are_recognised(text: str, waits: bool) -> None:
     assert orders_outward(text) is waits

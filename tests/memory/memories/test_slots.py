@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.english.opposites import find_opposition
-from memory.memories.slots import Slots, contradicts, find_slots, find_value, share_slot
+from memory.memories.slots import contradicts, find_slots, find_value, share_slot
 from tests.memory.labelled import labelled
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
@@ -67,9 +67,11 @@ def test_slots_meet_mutually_and_do_not_depend_on_case_or_spaces(one: str, other
     assert all(len(slot) <= 200 for slot in slots)
 
 
-def test_what_both_only_come_before_is_no_meeting() -> None:
-    assert not share_slot(Slots("rebas", "commit"), Slots("squash", "commit"))
-    assert not share_slot(Slots(), Slots())
+@labelled(__file__, "meeting of slots")
+def test_what_both_only_come_before_is_no_meeting(one: str, other: str, is_meeting: bool) -> None:
+    slots, others = find_slots(one, "preference"), find_slots(other, "preference")
+
+    assert share_slot(slots, others) is share_slot(others, slots) is is_meeting
 
 
 @labelled(__file__, "sign")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memory.secrets.known import KnownSecret
 from memory.secrets.redaction import MARK, blank_secrets, mask_secrets
+from tests.memory.labelled import labelled
 
 AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -33,6 +35,11 @@ ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "secrets.
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}: {row['text']}")
 def test_secrets_are_masked_and_nothing_else(row: dict[str, str]) -> None:
     assert mask_secrets(row["text"]) == row.get("masked", row["text"])
+
+
+@labelled(__file__, "named secret")
+def test_a_named_secret_is_found_in_each_form(secret: str, text: str, is_in: bool) -> None:
+    assert KnownSecret.of(secret).is_in(text) is is_in
 
 
 def test_a_path_keeps_its_parts_beside_a_secret() -> None:
