@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from django.db import connection
 from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
@@ -38,7 +39,7 @@ from resolution.conflicts.memories import close_moot_conflicts
 from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.memories.setting_aside import clear_sentences
-from resolution.models import Claim, DecidedTriple, Decision, DecisionChange, Run
+from resolution.models import Candidate, Claim, DecidedTriple, Decision, DecisionChange, Run
 
 FORGOTTEN: Final = "Its speaker was forgotten."
 PORTION: Final = 100  # rows in one transaction
@@ -398,6 +399,31 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
         clear_sentences(selection)
         store.lock_dimensions(one.edge.dim_id for one in found)
         _take_out(found, Actor("festinger", Source.FESTINGER).attribute(FORGOTTEN), is_forgotten=True)
+        _forget_log(selection)
+        if not selection.person:
+            Candidate.objects.filter(voices__0__0=selection.agent, voices__1__isnull=True).delete()
+
+
+def _forget_log(selection: ForgetScope) -> None:
+    """Forget in the log of decisions what the speaker supported or stated, so that no undo brings it back under their
+    name."""
+    named = {"agent": voice_of(selection.agent), "person": selection.person}
+    who = {name: one for name, one in named.items() if one}
+    supported = DecisionChange.objects.filter(table_name=Support._meta.db_table)
+    supported = supported.filter(Q(before__contains=who) | Q(after__contains=who))
+    keys = {(row.after or row.before or {})["object_id"] for row in supported}
+    own = Support.objects.filter(**who).exclude(channel=Channel.OPERATOR)
+    keys |= set(own.values_list("object_id", flat=True))
+    stated = DecisionChange.objects.filter(table_name=Edge._meta.db_table, key__in=keys)
+    if selection.agent:
+        author = {"agent": selection.agent}
+        stated = stated.filter(Q(before__contains=author) | Q(after__contains=author))
+    own.delete()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
+        for rows in (supported, stated):
+            rows.update(before=None, after=None, is_forgotten=True)
+        cursor.execute("SET LOCAL festinger.redacting = 'off'")
 
 
 @in_transaction

@@ -262,6 +262,11 @@ def graph() -> dict[str, list[tuple[Any, ...]]]:
     return {"edges": rows(EDGES), "dimensions": rows(DIMENSIONS)}
 
 
+def timeless(world: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Without the times of roots: one that comes back is a new one."""
+    return world | {"edges": [row[:-2] if row[0] == row[1] else row for row in world["edges"]]}
+
+
 def facts() -> set[str]:
     """The current facts, roots left out."""
     edges = Edge.objects.select_related("concept", "parent", "dim")

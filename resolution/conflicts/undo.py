@@ -127,7 +127,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
     if any(one.is_forgotten for one in facts):
-        raise DecisionError("What it changed was not recorded in a form that can be undone.")
+        raise DecisionError("What it changed was forgotten since, or was not recorded in a form that can be undone.")
     standing = _lock_facts(facts)
     _refuse_changed(facts, standing)
     if decision.candidate_id is not None:

@@ -56,6 +56,7 @@ SAID: Final = """
 CLEAR: Final = (
     "UPDATE edge_history SET reason = %(mark)s WHERE %(agent)s IN (actor, '') AND reason = ANY(%(said)s)",
     "UPDATE resolution_queue SET evidence = '' WHERE %(agent)s IN (agent, '') AND evidence = ANY(%(said)s)",
+    "UPDATE edge_candidate SET evidence = '' WHERE evidence = ANY(%(said)s)",
     "UPDATE decision_change SET before = NULL, after = NULL, is_forgotten = true WHERE table_name = 'edge_candidate'"
     " AND (before ->> 'evidence' = ANY(%(said)s) OR after ->> 'evidence' = ANY(%(said)s))",
 )

@@ -1,49 +1,22 @@
 """Two names become one concept, and two again."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
 from memory.running import bootstrap
 from proxy.admin.home import find_unexplained
 from resolution.conflicts.undo import undo, undo_run
-from resolution.conflicts.verdict import Verdict
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.retirement import put_back, retire_one
 from resolution.intake.teaching import teach
 from resolution.models import Candidate, Claim, ConflictMember, DecidedTriple, Decision
 from resolution.naming.merging import delete_dimension, merge, preview
-from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, graph, rows, say, status
-from tests.resolution.test_undo_properties import (
-    build,
-    check_the_world,
-    decide_some,
-    fresh_world,
-    searching,
-    settled,
-    statements,
-    steps,
-)
+from tests.arrange import OPERATOR, decompose, dismiss, dispute, dump, facts, graph, say, status, timeless
 
 pytestmark = pytest.mark.django_db
-
-NAMES = """
-    SELECT 'alias', word.token, concept.token, channel, agent FROM alias
-    JOIN soas AS word ON word.id = alias.id JOIN soas AS concept ON concept.id = concept_id
-    UNION ALL SELECT 'candidate', concept, parent || ' ' || dimension, voices::text, state FROM edge_candidate
-    UNION ALL SELECT 'sentence', token, sentence, role, agent FROM evidence JOIN soas ON soas.id = concept_id
-    ORDER BY 1, 2, 3, 4
-"""
-
-
-def timeless(world: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Without the times of roots: one that comes back is a new one."""
-    return world | {"edges": [row[:-2] if row[0] == row[1] else row for row in world["edges"]]}
 
 
 def outcomes(concept: str, into: str) -> dict[str, str]:
@@ -283,32 +256,3 @@ def test_what_was_decided_about_the_old_name_is_not_undone_before_the_merge() ->
     put_back(retired.pk, actor="hermione")
     assert facts() == {"kv isa service type", "kv ispart tyr runs-on"}
     assert [str(row) for row in Claim.objects.filter(status="pending")] == ["kv [type]: service or container"]
-
-
-@given(statements, steps, st.lists(st.sampled_from("bcdefg"), min_size=2, max_size=2, unique=True), st.booleans())
-@settings(searching, max_examples=40)
-def test_any_merge_undone_leaves_the_world_as_it_was(
-    texts: list[str], choices: list[tuple[int, Verdict]], words: list[str], is_fresh: bool
-) -> None:
-    with fresh_world():
-        build(texts)
-        build([f"{words[1]} isa h {words[0]}"] if words[0] != words[1] else [])
-        decide_some(choices)
-        for text in ("b isa x role", "c isa d role"):
-            say(text, "winky", role="assistant")
-        before = timeless(settled())
-        names = rows(NAMES)
-        if not Soas.objects.filter(token=words[0]).exists():
-            return
-        expected = preview(words[0], words[1])
-
-        done = merge(words[0], "newcomer" if is_fresh else words[1], OPERATOR)
-
-        check_the_world()
-        assert is_fresh or [one.outcome.status for one in done.moved] == [one.outcome.status for one in expected.moved]
-        undo(Decision.objects.get(run=done.run).pk, OPERATOR)
-        check_the_world()
-        after = timeless(settled())
-        known = {row[0] for row in before["queue"]}
-        assert after | {"queue": [row for row in after["queue"] if row[0] in known]} == before
-        assert rows(NAMES) == names

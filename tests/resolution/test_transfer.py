@@ -3,6 +3,7 @@
 import gzip
 import io
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from memory.graph.store import IMPORTED
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution import transfer
 from resolution.conflicts.verdict import Verdict
+from resolution.errors import DecisionError
 from resolution.intake import retirement
 from resolution.models import Claim, DecidedTriple
 from resolution.naming.merging import merge
@@ -27,12 +29,21 @@ from resolution.transfer import Differences, ImportRefused, Report, graph_import
 from resolution.transfer.lines import FORMAT, VERSION, Mistake
 from tests.arrange import OPERATOR, decide_claim, dispute, dump, facts, say
 from tests.flushing import emptying_history
-from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
+from tests.resolution.test_undo_properties import build, fresh_world, statements, verdicts
 
 pytestmark = pytest.mark.django_db
 
 searching = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+steps = st.lists(st.tuples(st.integers(0, 20), verdicts), min_size=1, max_size=5)
 SAID = datetime(2026, 3, 1, 12, 30, 0, 123456, tzinfo=UTC)
+
+
+def decide_some(choices: list[tuple[int, Verdict]]) -> None:
+    """Decides about what is open."""
+    for number, verdict in choices:
+        if claims := Claim.objects.filter(status="pending").order_by("id"):
+            with suppress(DecisionError):
+                decide_claim(claims[number % len(claims)].pk, OPERATOR, verdict)
 
 
 def exported() -> bytes:

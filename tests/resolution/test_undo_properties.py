@@ -1,23 +1,41 @@
-"""Random worlds, random decisions, all undone."""
+"""Random worlds; random decisions, merges, quarantines, nights and forgettings; all undone."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory.memories.forgetting import ForgetScope, forget
+from memory.models import Evidence, Soas, Support
 from resolution.conflicts.queue import recheck_claims
 from resolution.conflicts.undo import undo
-from resolution.conflicts.verdict import Verdict
+from resolution.conflicts.verdict import KINDS, Verdict
 from resolution.errors import DecisionError
-from resolution.models import Claim, Decision
-from tests.arrange import OPERATOR, decide_claim, dump, graph, rows, say
+from resolution.models import Claim, Decision, Run
+from resolution.naming.merging import merge, preview
+from resolution.nightly import resolver
+from resolution.nightly.runs import run_now
+from resolution.quarantine import find_suspects, quarantine
+from tests.arrange import OPERATOR, decide_claim, dump, graph, rows, say, timeless
+from tests.llm_server import LlmServer
+from tests.resolution.disputes import choose
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
+AGENTS = ("dobby", "winky", "kreacher")
+
+NAMES = """
+    SELECT 'alias', word.token, concept.token, channel, agent FROM alias
+    JOIN soas AS word ON word.id = alias.id JOIN soas AS concept ON concept.id = concept_id
+    UNION ALL SELECT 'candidate', concept, parent || ' ' || dimension, voices::text, state FROM edge_candidate
+    WHERE state = 'open'
+    UNION ALL SELECT 'sentence', token, sentence, role, agent FROM evidence JOIN soas ON soas.id = concept_id
+    ORDER BY 1, 2, 3, 4
+"""
 DIMENSIONS = ("type", "membership", "role")
 
 statements = st.lists(
@@ -40,37 +58,44 @@ verdicts = st.one_of(
     st.builds(Verdict, st.just("relocate"), st.just(""), dimension=dimensions, is_isa=st.sampled_from((None, True))),
     st.just(Verdict("dismiss", "")),
 )
-steps = st.lists(st.tuples(st.integers(0, 20), verdicts), min_size=1, max_size=5)
+# Of a model that names all that any kind of collision asks for.
+NAMED = {"existing_dimension": "form", "new_dimension": "use", "dimension": "role"}
+answers = st.sampled_from([NAMED | {"decision": kind, "reasoning": ""} for kind in sorted(KINDS)])
+acts = st.one_of(
+    st.tuples(st.just("decide"), st.integers(0, 20), verdicts),
+    st.tuples(st.just("merge"), st.sampled_from("bcdefg"), st.sampled_from("bcdefgh")),
+    st.tuples(st.just("quarantine"), st.sampled_from(AGENTS)),
+    st.tuples(st.just("night"), answers),
+)
+changes = st.one_of(
+    acts,
+    st.tuples(st.just("say"), st.tuples(statements, st.sampled_from(AGENTS))),
+    st.tuples(st.just("undo"), st.integers(0, 20)),
+    st.tuples(st.just("forget"), st.sampled_from(AGENTS)),
+)
 searching = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @contextmanager
 def fresh_world() -> Iterator[None]:
-    with transaction.atomic():
+    world = transaction.atomic()
+    world._from_testcase = True  # type: ignore[attr-defined]  # what insists on a commit of its own is content with it
+    with world:
         yield
         transaction.set_rollback(True)
 
 
 def build(texts: list[str]) -> None:
     for i, text in enumerate(texts):
-        say(text, ("dobby", "winky", "kreacher")[i % 3])
+        state(text, AGENTS[i % len(AGENTS)])
 
 
-def decide_some(choices: list[tuple[int, Verdict]], between: Callable[[], Any] = lambda: None) -> list[Decision]:
-    """Decides about what is open; what cannot be decided changes nothing."""
-    decisions = []
-    for number, verdict in choices:
-        claims = Claim.objects.filter(status="pending").order_by("id")
-        if not claims:
-            break
-        chosen = claims[number % len(claims)]
-        before = dump()
-        try:
-            decisions.append(decide_claim(chosen.pk, OPERATOR, verdict))
-        except DecisionError:
-            assert graph() == {part: before[part] for part in ("edges", "dimensions")}
-        between()
-    return decisions
+def state(text: str, agent: str) -> None:
+    """As a worker learns it from a message: the sentence is kept with the concept, too."""
+    sentence = f"{agent} says {text}"
+    concept = Soas.objects.filter(token=say(text, agent, evidence=sentence).fact.concept).first()
+    if concept is not None:  # an alias is another concept
+        Evidence.objects.get_or_create(concept=concept, sentence=sentence, role="user", agent=agent)
 
 
 def settled() -> dict[str, list[tuple[Any, ...]]]:
@@ -92,20 +117,80 @@ def check_the_world() -> None:
             assert row.existing_parent_id is None
 
 
-@given(statements, steps)
+class Acts:
+    """What operators, agents and the nightly run do, each by its name; what cannot be done changes no fact."""
+
+    def __init__(self, llm: LlmServer) -> None:
+        self.llm = llm
+
+    def do(self, name: str, *arguments: Any) -> None:
+        before = graph()
+        try:
+            getattr(self, name)(*arguments)
+        except DecisionError:
+            assert graph() == before
+        check_the_world()
+
+    def decide(self, number: int, verdict: Verdict) -> None:
+        if claims := Claim.objects.filter(status="pending").order_by("id"):
+            decide_claim(claims[number % len(claims)].pk, OPERATOR, verdict)
+
+    def merge(self, word: str, into: str) -> None:
+        expected = preview(word, into)
+        done = merge(word, into, OPERATOR)
+        assert [one.outcome.status for one in done.moved] == [one.outcome.status for one in expected.moved]
+
+    def quarantine(self, agent: str) -> None:
+        quarantine(find_suspects(agent), OPERATOR, Run.Trigger.QUARANTINE, agent)
+
+    def night(self, answer: dict[str, str]) -> None:
+        self.llm.answers_by(lambda _: answer)
+        assert run_now(Run.Trigger.SCHEDULE, "", resolver.resolve).status == "done"
+
+    def say(self, said: tuple[list[str], str]) -> None:
+        texts, agent = said
+        for text in texts[:3]:
+            state(text, agent)
+
+    def undo(self, number: int) -> None:
+        if done := list_undoable():
+            undo(done[number % len(done)].pk, OPERATOR)
+
+    def forget(self, agent: str) -> None:
+        forget(ForgetScope(agent=agent))
+
+
+def list_undoable() -> list[Decision]:
+    """The decisions that hold, newest first."""
+    return list(Decision.objects.filter(undone_by=None).exclude(kind="undo").order_by("-pk"))
+
+
+def read_world() -> dict[str, list[tuple[Any, ...]]]:
+    """All that an undo puts back; that a model was asked stays with a claim."""
+    world = timeless(settled())
+    return world | {"queue": [row[:9] + row[10:12] for row in world["queue"]], "names": rows(NAMES)}
+
+
+@given(statements, st.lists(acts, min_size=1, max_size=6))
 @searching
-def test_decisions_undone_in_reverse_leave_the_world_as_it_was(
-    texts: list[str], choices: list[tuple[int, Verdict]]
+def test_what_is_undone_newest_first_leaves_the_world_as_it_was(
+    llm: LlmServer, texts: list[str], done: list[tuple[Any, ...]]
 ) -> None:
     with fresh_world():
+        choose(llm)
         build(texts)
-        before = settled()
+        for text in ("b isa x role", "c isa d role"):
+            say(text, "winky", role="assistant")  # candidates
+        before = read_world()
+        doing = Acts(llm)
 
-        for decision in reversed(decide_some(choices, check_the_world)):
+        for act in done:
+            doing.do(*act)
+        for decision in list_undoable():
             undo(decision.pk, OPERATOR)
             check_the_world()
 
-        after = settled()
+        after = read_world()
         known = {row[0] for row in before["queue"]}
         made = {row[0] for row in after["queue"]} - known
         assert after | {"queue": [row for row in after["queue"] if row[0] in known]} == before
@@ -113,24 +198,53 @@ def test_decisions_undone_in_reverse_leave_the_world_as_it_was(
         assert not Claim.objects.filter(id__in=made, status__in=["pending", "proposed"]).exists()
 
 
-@given(statements, steps, st.randoms(use_true_random=False))
+@given(statements, st.lists(acts, min_size=1, max_size=5), st.randoms(use_true_random=False))
 @searching
 def test_what_is_undone_in_any_order_leaves_a_sound_world(
-    texts: list[str], choices: list[tuple[int, Verdict]], chance: Any
+    llm: LlmServer, texts: list[str], done: list[tuple[Any, ...]], chance: Any
 ) -> None:
     with fresh_world():
+        choose(llm)
         build(texts)
-        before = graph()
-        left = decide_some(choices)
+        before = read_world()["edges"]
+        doing = Acts(llm)
+        for act in done:
+            doing.do(*act)
 
-        for _ in range(len(left)):
+        for _ in range(len(left := list_undoable())):
             for decision in chance.sample(left, len(left)):
-                try:
+                with suppress(DecisionError):
                     undo(decision.pk, OPERATOR)
-                    left.remove(decision)
-                except DecisionError:
-                    pass
                 check_the_world()
+            left = list_undoable()
 
         if not left:
-            assert graph() == before
+            assert read_world()["edges"] == before
+
+
+@given(statements, st.lists(changes, min_size=3, max_size=9), st.sampled_from(AGENTS))
+@searching
+def test_what_is_forgotten_comes_back_by_no_undo(
+    llm: LlmServer, texts: list[str], done: list[tuple[Any, ...]], forgotten: str
+) -> None:
+    with fresh_world():
+        choose(llm)
+        build(texts)
+        doing = Acts(llm)
+        for act in (*done, ("forget", forgotten)):
+            doing.do(*act)
+        assert find_tables_with(f"{forgotten} says") == []
+
+        for decision in list_undoable():
+            with suppress(DecisionError):
+                undo(decision.pk, OPERATOR)
+            check_the_world()
+
+        assert find_tables_with(f"{forgotten} says") == []
+        assert not Support.objects.filter(agent=forgotten).exists()
+
+
+def find_tables_with(words: str) -> list[tuple[Any, ...]]:
+    names = connection.introspection.table_names()
+    each = (f"SELECT '{name}' FROM \"{name}\" AS whole WHERE whole::text LIKE '%{words}%'" for name in names)
+    return rows(" UNION ".join(each))
