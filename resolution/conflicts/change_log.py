@@ -90,11 +90,13 @@ def recording(kind: Decision.Kind, actor: Actor, reason: str, **about: Any) -> I
             _current.reset(token)
         if kind not in Decision.MAY_CHANGE_NOTHING or decision.changes.exists():
             decision.save(force_insert=True)
-        if kind != Decision.Kind.UNDO:
-            rulings = read_changes(decision.pk, [DecidedTriple])
-            new = [one.key for one in rulings if one.after and one.was.get("decided_at") != one.left["decided_at"]]
-            DecidedTriple.objects.filter(pk__in=new).update(decision=decision)
         cursor.execute("SELECT set_config('festinger.decision', '', true)")
+
+
+def find_recorded_decision() -> int | None:
+    """Return the key of the decision that is being recorded; None if there is none, or if it is an undo."""
+    decision = _current.get()
+    return decision.pk if decision is not None and decision.kind != Decision.Kind.UNDO else None
 
 
 def read_changes(decision_id: int, models: Collection[type[Model]] = ()) -> list[RowChange]:

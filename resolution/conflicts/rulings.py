@@ -11,6 +11,7 @@ from memory.graph.statement import is_reopened
 from memory.graph.store import Attribution, select_support
 from memory.models import Dimension, Edge, Source
 from memory.types import TripleIds
+from resolution.conflicts.change_log import find_recorded_decision
 from resolution.models import Claim, ConflictMember, DecidedTriple
 
 # --- reading ---
@@ -84,8 +85,8 @@ def remember(
     conversation: bytes = b"",
     moved_to_id: int | None = None,
 ) -> None:
-    """Store rulings about triples, with the agents that said them, added to those of earlier rulings. The caller holds
-    the locks of their dimensions."""
+    """Store rulings of the decision that is being recorded, with the agents that said the triples, added to those of
+    earlier rulings. The caller holds the locks of their dimensions."""
     # Store no rulings in dimensions where the newer statement wins.
     superseding = Dimension.objects.filter(
         soas_id__in={ids.dim_id for ids in agents}, on_collision=Dimension.OnCollision.SUPERSEDE
@@ -104,6 +105,7 @@ def remember(
                 moved_to_id=moved_to_id,
                 agents=choose_remembered({*earlier.get(ids, ()), *agents[ids]}),
                 conversation=conversation,
+                decision_id=find_recorded_decision(),
                 decided_at=now,
             )
             for ids in lasting
