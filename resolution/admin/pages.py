@@ -86,10 +86,20 @@ def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
     return format_html_join("", "<div>{} ({})</div>", shown) or "none"
 
 
+def dialog_link(label: str, address: str) -> SafeString:
+    """Return a link that opens the dialog of that address."""
+    return format_html(
+        '<a href="{}" hx-get="{}" hx-target="#modal-content" hx-select="#dialog"'
+        ' x-on:htmx:after-on-load="openModal = true" class="{}">{}</a>',
+        address, address, LINK, label,
+    )  # fmt: skip
+
+
 def with_button(
     request: HttpRequest, sentence: str, button: str, address: str, *, css: str = "", **fields: str
 ) -> SafeString:
-    hidden = (("csrfmiddlewaretoken", get_token(request)), *fields.items())
+    """Return the sentence with a button that posts the fields. What a dialog would ask first is not asked."""
+    hidden = (("csrfmiddlewaretoken", get_token(request)), ("_form_submitted", "true"), *fields.items())
     return format_html(
         '<form method="post" action="{}" class="fst-row"><span>{}</span>{}'
         '<button class="fst-button {}">{}</button></form>',

@@ -289,7 +289,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
     assert "to the candidates" in shown
     assert "to the candidates" in operator.get("/admin/resolution/decision/").content.decode()
-    undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
+    undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"_form_submitted": "true"}, follow=True)
     assert "Undone" in undone.content.decode()
 
 

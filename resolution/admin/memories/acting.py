@@ -87,10 +87,8 @@ def make_dialog(act: MemoryAct) -> Any:
             act.change(whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
             told: str = f"It was {act.done}."
             if act is TAKE_BACK:
-                fields = {"_form_submitted": "true", "next": next_page(request)}
-                told = with_button(
-                    request, told, "Undo", reverse("admin:memory_memory_restore", args=[object_id]), **fields
-                )
+                restoring = reverse("admin:memory_memory_restore", args=[object_id])
+                told = with_button(request, told, "Undo", restoring, next=next_page(request))
             messages.success(request, told)
         except DecisionError as mistake:
             messages.warning(request, f"Nothing was changed: {mistake}.")
@@ -204,9 +202,8 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
         return redirect("admin:memory_memory_changelist")
     winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
     told = f"{format_count(len(merging.find_standing(winner)[merge]), 'memory', 'memories')} merged into this one."
-    fields = {"merge": str(merge.pk), "_form_submitted": "true"}
     separating = reverse("admin:memory_memory_separate", args=[winner.pk])
-    messages.success(request, with_button(request, told, "Undo", separating, **fields))
+    messages.success(request, with_button(request, told, "Undo", separating, merge=str(merge.pk)))
     return redirect(address(Memory, winner.pk))
 
 
