@@ -6,24 +6,21 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 from unfold.dataclasses import ActionDialog
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory import llm
-from memory.admin.base import LINK, Page, link, next_page
+from memory.admin.base import LINK, link, next_page
 from memory.llm.client import Use
 from memory.models import Source
-from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
 from resolution.pages.words import Origin
@@ -127,35 +124,3 @@ def render_origin(origin: Origin) -> SafeString | str:
     if not origin.is_kept:
         return f"the request is no longer kept: requests are for {origin.days} days"
     return format_html('<a href="{}" class="{}">the request it came in</a>', origin.request, LINK)
-
-
-class ReadPage(Page):
-    """A page without a form for each row. The template checks the account's other permissions through ``perms``."""
-
-    template: str
-    missing: str  # the message for a missing row, with a placeholder for its key
-
-    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        """Return the template's context, or None if there is no such row."""
-        raise NotImplementedError
-
-    @method_decorator(require_safe)
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        key = whole_number(object_id)
-        found = self.describe(request, key) if key is not None else None
-        if found is None:
-            self.message_user(request, self.missing.format(object_id), messages.WARNING)
-            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        actions = self.get_actions_detail(request, object_id)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "actions_detail": self._get_actions_navigation(self.actions_detail, actions, object_id),
-            **found,
-            **(extra_context or {}),
-        }
-        return TemplateResponse(request, self.template, context)
