@@ -13,9 +13,10 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action
 
 from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
+from memory.admin.dialogs import ReasonForm, dialog, dialog_link, leave_dialog
 from memory.models import Source
 from memory.types import whole_number
-from resolution.admin.pages import ReasonForm, actor_of, dialog, dialog_link, leave_dialog, link_to, link_to_claim
+from resolution.admin.pages import actor_of, link_to, link_to_claim
 from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Candidate, Conflict, DecidedTriple, Decision

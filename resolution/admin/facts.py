@@ -28,13 +28,13 @@ from memory.admin.base import (
     speaker_filters,
     with_keys,
 )
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog, with_button
 from memory.attribution.client_names import voice_of
 from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.concepts.marks import report_marked, set_mark
-from resolution.admin.pages import ReasonForm, dialog, leave_dialog, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
 from resolution.intake import retirement
@@ -175,7 +175,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         found = find_fact_page(whole_number(object_id) or 0)
         if found is not None:
-            found.known.edge.page = found  # type: ignore[attr-defined]  # for the template
+            found.known.edge.page = found  # for the template
         return found and found.known.edge
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -91,7 +91,7 @@ def concept_page(client: Client, token: str = "gnommoweb") -> str:
 
 def post(client: Client, path: str, **fields: str) -> tuple[str, str]:
     """Where it leads, and what is told there."""
-    answer = client.post(f"/admin/memory/{path}", fields)
+    answer = client.post(f"/admin/memory/{path}", {"_form_submitted": "true", **fields})
     assert answer.status_code == 302, answer.status_code
     return answer.headers["Location"], told(answer)
 
@@ -286,7 +286,7 @@ def test_teaching_leads_back_to_where_it_was_asked_for_on_this_site_only(operato
 
 def retire(client: Client, key: int, reason: str = "") -> tuple[str, str]:
     """Send the dialog of the fact's page."""
-    return post(client, f"edge/{key}/retire/", _form_submitted="true", reason=reason)
+    return post(client, f"edge/{key}/retire/", reason=reason)
 
 
 def test_a_fact_is_retired_and_put_back_by_the_button_in_the_message(operator: Client) -> None:
@@ -322,7 +322,7 @@ def test_the_history_offers_to_put_back_only_what_has_a_free_place(operator: Cli
     retire(operator, edge().pk)
     row = EdgeHistory.objects.get(action="retire")
 
-    assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
+    assert f'hx-get="/admin/memory/edgehistory/{row.pk}/put-back/' in page(operator, "edgehistory/")
     assert f"/admin/memory/edgehistory/{row.pk}/put-back/" in concept_page(operator)
     teach(operator, "runs on turing")
     assert "/put-back/" not in page(operator, "edgehistory/")
@@ -335,7 +335,7 @@ def test_where_a_dimension_keeps_all_a_fact_can_be_put_back_beside_others(operat
     retire(operator, Edge.objects.get(parent__token="redis", dim__token="uses").pk)
     row = EdgeHistory.objects.get(action="retire")
 
-    assert f'formaction="/admin/memory/edgehistory/{row.pk}/put-back/"' in page(operator, "edgehistory/")
+    assert f'hx-get="/admin/memory/edgehistory/{row.pk}/put-back/' in page(operator, "edgehistory/")
     assert f"/admin/memory/edgehistory/{row.pk}/put-back/" in concept_page(operator)
 
 

@@ -27,12 +27,13 @@ from memory.admin.base import (
     next_page,
     with_keys,
 )
+from memory.admin.dialogs import with_button
 from memory.english.phrases import as_predicate, format_triple
 from memory.models import Edge, Soas, find_called_like
 from memory.types import whole_number
 from resolution.admin.concepts import names
 from resolution.admin.concepts.marks import SetsMarks, last_changes
-from resolution.admin.pages import actor_of, changes, link_to_claim, with_button
+from resolution.admin.pages import actor_of, changes, link_to_claim
 from resolution.conflicts.queue import OPEN
 from resolution.intake import teaching
 from resolution.intake.place import Outcome

@@ -17,13 +17,14 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memory.admin.base import Page, address, limit_selection, next_page
+from memory.admin.dialogs import REASON_MAX, ReasonForm, dialog, leave_dialog, with_button
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
 from memory.models import Memory
 from memory.types import whole_number
 from resolution.actors import Actor
-from resolution.admin.pages import REASON_MAX, ReasonForm, actor_of, dialog, leave_dialog, with_button
+from resolution.admin.pages import actor_of
 from resolution.conflicts import undo
 from resolution.errors import DecisionError
 from resolution.memories import merging, service

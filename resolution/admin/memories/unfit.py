@@ -15,10 +15,10 @@ from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memory.admin.base import link, next_page, requires
+from memory.admin.dialogs import dialog, dialog_link, leave_dialog, with_button
 from memory.memories.unfit import set_unfit
 from memory.models import Episode, Memory
 from memory.types import whole_number
-from resolution.admin.pages import dialog, dialog_link, leave_dialog, with_button
 
 NEVER: Final = "Never for such prompts"
 
