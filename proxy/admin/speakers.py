@@ -283,9 +283,7 @@ class AgentAdmin(NamesChanges, Page):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         gone, *others = super().get_deleted_objects(objs, request)
-        told = (
-            "The token is refused from then on, by every process. What it has said stays, under its name."
-        )
+        told = "The token is refused from then on, by every process. What it has said stays, under its name."
         return [*gone, told], *others
 
     def render_change_form(
@@ -413,8 +411,8 @@ class AgentAdmin(NamesChanges, Page):
             "title": f"Forget {f'{person}, behind {agent}' if person else f'all that {agent} said'}",
             "found": forget(scope, is_trial=True),
             "explained": FORGETS,
-            "fields": {"agent": agent, "person": person},
-            "address": request.path,
+            "agent": agent,
+            "person": person,
             "back": speaker_address(agent, person),
         }
         return TemplateResponse(request, "resolution/forget.html", self.admin_site.each_context(request) | context)

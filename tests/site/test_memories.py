@@ -68,7 +68,7 @@ def see(client: Client, path: str) -> str:
 
 def forget(client: Client, path: str, key: int) -> str:
     """Return what is told when the page that asks was answered."""
-    fields = {"action": "forget_them", "_selected_action": [key], "keys": str(key)}
+    fields = {"action": "delete_selected", "_selected_action": [key], "post": "yes"}
     return client.post(path, fields, follow=True).content.decode()
 
 
@@ -336,16 +336,15 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
         kept.lineage.create(kind="episode", row=episode.pk)
 
     path = "/admin/memory/episode/"
-    asked = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}).content.decode()
+    asked = operator.post(path, {"action": "delete_selected", "_selected_action": [episodes[0].pk]}).content.decode()
     assert "1 episode and 1 memory would be forgotten for good" in asked
-    assert f'action="{path}"' in asked
-    assert f"{path}{episodes[0].pk}/forget/" in see(operator, f"{path}{episodes[0].pk}/change/")
-    assert "1 episode and 1 memory would be forgotten" in see(operator, f"{path}{episodes[0].pk}/forget/")
+    assert f"{path}{episodes[0].pk}/delete/" in see(operator, f"{path}{episodes[0].pk}/change/")
+    assert "1 episode and 1 memory would be forgotten" in see(operator, f"{path}{episodes[0].pk}/delete/")
     assert episodes[0].text in asked
     assert Memory.objects.count() == 3
 
     told = forget(operator, path, episodes[0].pk)
-    forget(operator, PAGE, chosen.pk)
+    operator.post(f"{PAGE}{chosen.pk}/delete/", {"post": "yes"})
 
     assert "1 episode and 1 memory forgotten for good" in told
     assert list(Memory.objects.all()) == [kept]

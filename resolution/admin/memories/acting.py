@@ -64,7 +64,7 @@ ACTS: Final = {"promote": PROMOTE, "deprecate": DEPRECATE, "take_back": TAKE_BAC
 def find_offered(memory: Memory) -> set[str]:
     """Return the names of the actions that a memory's page offers."""
     merges = find_merges(memory)
-    offered = {"forget", *(["separate"] if merges else [])}
+    offered = {"separate"} if merges else set()
     if memory.status == Memory.Status.ACTIVE and not memory.is_disputed:
         offered.add("merge_with")
     if memory.merged_into is not None and merges:
