@@ -89,9 +89,11 @@ class NotificationTargetAdmin(TriedOutPage):
         return ", ".join(target.events)
 
     @admin.display(description="deliveries to it")
-    def deliveries(self, target: NotificationTarget) -> SafeString:
+    def deliveries(self, target: NotificationTarget) -> SafeString | str:
+        if target.pk is None:
+            return "none"
         log = reverse("admin:memory_notificationdelivery_changelist")
-        return format_html('<a href="{}?target__id__exact={}" class="{}">Deliveries</a>', log, target.pk or 0, LINK)
+        return format_html('<a href="{}?target__id__exact={}" class="{}">Deliveries</a>', log, target.pk, LINK)
 
     @admin.display(description="trouble")
     def trouble(self, target: NotificationTarget) -> str:

@@ -369,10 +369,12 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
     assert old.text in page
     assert "ollama ollama-test decided MERGE" in page
     assert "100 tokens read, 20 written" in page
-    assert "Undo 2 decisions" in page
+    assert "Undo this whole run: 2 decisions" in page
     assert "3 of 3 memories" in see(operator, "/admin/resolution/run/")
 
-    told = operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "still so"}, follow=True)
+    told = operator.post(
+        f"/admin/resolution/run/{run.pk}/undo/", {"_form_submitted": "true", "reason": "still so"}, follow=True
+    )
     assert "2 decisions were undone" in told.content.decode()
     old.refresh_from_db()
     assert old.status == "active"
@@ -393,5 +395,7 @@ def test_an_upgrade_shows_what_it_did_and_is_undone_on_its_page(operator: Client
     assert facts in page
     assert "ingrun" in see(operator, facts)
     assert Memory.objects.get().status == "candidate"
-    operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "they were right"}, follow=True)
+    operator.post(
+        f"/admin/resolution/run/{run.pk}/undo/", {"_form_submitted": "true", "reason": "they were right"}, follow=True
+    )
     assert Memory.objects.get().status == "active"
