@@ -58,3 +58,7 @@ class MutePatternAdmin(NamesChanges, Page):
         self.message_user(request, with_button(request, told, "Undo", delete, post="yes"), messages.SUCCESS)
         another = "_addanother" in request.POST
         return redirect(f"admin:memory_mutepattern_{'add' if another else 'changelist'}")
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
+        self.message_user(request, f"{obj_display} is no longer muted.", messages.SUCCESS)
+        return redirect("admin:memory_mutepattern_changelist")

@@ -43,7 +43,9 @@ def test_a_pattern_is_added_told_and_undone(operator: Client) -> None:
     assert "self.* is muted from now on: 2 concepts: self.store, self.registry. Undo" in told
     [pattern] = MutePattern.objects.all()
     assert "2 concepts: self.store, self.registry" in operator.get(PAGE).content.decode()
-    operator.post(f"{PAGE}{pattern.pk}/delete/", {"post": "yes"})  # as the message's button does
+    undone = operator.post(f"{PAGE}{pattern.pk}/delete/", {"post": "yes"}, follow=True)  # as the message's button does
+    assert undone.redirect_chain == [(PAGE, 302)]
+    assert "self.* is no longer muted." in undone.content.decode()
     assert not MutePattern.objects.exists()
     assert [str(entry) for entry in LogEntry.objects.order_by("pk")] == ["Added “self.*”.", "Deleted “self.*.”"]
 

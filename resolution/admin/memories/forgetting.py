@@ -18,6 +18,7 @@ EXPLAINED = (
     "The texts, their history, and the memories that were made of nothing else. They cannot be put back, and do not"
     " come back when a client sends them again."
 )
+NO_SCRIPTS = {"media": ""}  # those of the list's filters fail on a page that has none
 
 
 class Forgets:
@@ -34,13 +35,21 @@ class Forgets:
         keys, more = limit_selection(queryset)
         if more:
             messages.warning(request, more.removeprefix(". "))
-        return delete_selected(self, request, queryset.filter(pk__in=keys))  # type: ignore[arg-type]  # a page
+        asked: Any = delete_selected(self, request, queryset.filter(pk__in=keys))  # type: ignore[arg-type]  # a page
+        if asked is not None:
+            asked.context_data |= NO_SCRIPTS
+        return asked
+
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> Any:
+        asked: Any = super().render_delete_form(request, context)  # type: ignore[misc]  # a page's
+        asked.context_data |= NO_SCRIPTS
+        return asked
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> Any:
         found = self._forget(objs, is_trial=True)
-        lines = [f"{found} would be forgotten for good", [EXPLAINED]]
+        lines: list[Any] = [f"{found} would be forgotten for good", EXPLAINED]
         for part in found.parts:
-            lines += [part.name, [*part.texts, *([f"and {part.more} more"] if part.more > 0 else [])]]
+            lines += [f"{part}:", [*part.texts, *([f"and {part.more} more"] if part.more > 0 else [])]]
         return lines, {part.name: part.rows for part in found.parts}, set(), []
 
     def delete_queryset(self, request: HttpRequest, queryset: Iterable[Any]) -> None:
