@@ -44,6 +44,7 @@ DEBUG = False
 ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by the current limit in config.yaml.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a list asks first about 1,000 rows, each a field
 FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]  # an uploaded file does not
 

@@ -7,23 +7,19 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import connection
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import RangeDateFilter, TextFilter
 from unfold.utils import parse_date_str
@@ -98,27 +94,6 @@ class Page(ModelAdmin):
         if not (shown.query or shown.has_active_filters):
             shown.full_result_count = shown.result_count  # otherwise "Show all" is offered in vain
         return shown
-
-
-class TriedOutPage(Page):
-    """A page of rows that are another server, which a button and an action try out: ``try_out`` tells the result."""
-
-    own_views: Mapping[str, str | Callable[..., HttpResponse]] = {"<int:row_id>/test/": "test"}
-    actions = ("try_rows",)
-    try_out: Callable[[HttpRequest, Any], None]
-
-    @method_decorator(require_POST)
-    def test(self, request: HttpRequest, row_id: int) -> HttpResponse:
-        row = get_object_or_404(self.model, pk=row_id)
-        if not self.has_change_permission(request, row):
-            raise PermissionDenied
-        self.try_out(request, row)
-        return redirect(address(self.model, row_id))
-
-    @admin.action(description="Test the selected %(verbose_name_plural)s", permissions=["change"])
-    def try_rows(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for row in queryset:
-            self.try_out(request, row)
 
 
 class SecretForm(ModelForm):  # type: ignore[type-arg]  # takes none at run time

@@ -19,7 +19,8 @@ from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldBooleanWidget
 
 from memory import llm
-from memory.admin.base import LINK, Page, ReadOnly, SecretForm, TriedOutPage, column, link, render_preformatted
+from memory.admin.base import LINK, Page, ReadOnly, SecretForm, column, link, render_preformatted
+from memory.admin.dialogs import TriedOutPage
 from memory.admin.settings import ChangedMeanwhile, choose, read_chosen_models
 from memory.llm import USES
 from memory.models import LanguageModel, LlmCall, Soas
@@ -61,8 +62,7 @@ class LanguageModelAdmin(TriedOutPage):
     readonly_fields = ("has_key",)
     ordering = ("id",)
     change_form_outer_after_template = "memory/language_model.html"
-    delete_confirmation_template = "memory/delete_language_model.html"
-    own_views = {**TriedOutPage.own_views, "<int:model_id>/use/": "use"}
+    own_views = {"<int:model_id>/use/": "use"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         chosen = read_chosen_models()
@@ -76,20 +76,20 @@ class LanguageModelAdmin(TriedOutPage):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        context = self.describe_uses(request, object_id) | (extra_context or {})
-        return super().change_view(request, object_id, form_url, context)
-
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        context = self.describe_uses(request, object_id) | (extra_context or {})
-        return super().delete_view(request, object_id, context)
-
-    def describe_uses(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        """Return the page's context: what the model is used for, and whether this account may change that."""
         chosen = read_chosen_models()
         uses = [(key, use, str(chosen[key]) == object_id) for key, use in USES.items()]
-        return {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
+        context = {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        gone, *others = super().get_deleted_objects(objs, request)
+        chosen, keys = read_chosen_models(), {model.pk for model in objs}
+        told = [
+            f"It {use.does}. Afterwards {key} is none: {use.without}, until another model is chosen."
+            for key, use in USES.items()
+            if chosen[key] in keys
+        ]
+        return [*gone, "Its key. The log of its calls stays.", *told], *others
 
     @transaction.atomic  # no setting may name a model that is gone
     def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:

@@ -4,14 +4,11 @@ from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.decorators import method_decorator
-from django.utils.html import format_html
-from django.views.decorators.http import require_POST
 
 from memory.admin.base import NamesChanges, Page, column
+from memory.admin.dialogs import with_button
 from memory.english.mute_patterns import as_regex
 from memory.models import MutePattern, Soas
 
@@ -37,7 +34,6 @@ class MutePatternAdmin(NamesChanges, Page):
     search_fields = ("pattern",)
     ordering = ("pattern",)
     fields = ("pattern",)
-    own_views = {"<int:pattern_id>/undo/": "undo"}
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("memory.change_soas")  # the same permission as for muting concepts one by one
@@ -57,25 +53,12 @@ class MutePatternAdmin(NamesChanges, Page):
         return super().add_view(request, form_url, one_way | (extra_context or {}))
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        told = format_html(
-            '<form method="post" action="{}" class="fst-row"><span>{} is muted from now on: {}.</span>'
-            '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
-            '<button class="fst-button">Undo</button></form>',
-            reverse("admin:memory_mutepattern_undo", args=[obj.pk]),
-            obj.pattern,
-            describe_matches(obj.pattern),
-            get_token(request),
-        )
-        self.message_user(request, told, messages.SUCCESS)
+        told = f"{obj.pattern} is muted from now on: {describe_matches(obj.pattern)}."
+        delete = reverse("admin:memory_mutepattern_delete", args=[obj.pk])
+        self.message_user(request, with_button(request, told, "Undo", delete, post="yes"), messages.SUCCESS)
         another = "_addanother" in request.POST
         return redirect(f"admin:memory_mutepattern_{'add' if another else 'changelist'}")
 
-    @method_decorator(require_POST)
-    def undo(self, request: HttpRequest, pattern_id: int) -> HttpResponse:
-        pattern = get_object_or_404(MutePattern, pk=pattern_id)
-        if not self.has_delete_permission(request, pattern):
-            return HttpResponse(status=403)
-        self.log_deletions(request, MutePattern.objects.filter(pk=pattern.pk))
-        pattern.delete()
-        self.message_user(request, f"{pattern} is no longer muted.", messages.SUCCESS)
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
+        self.message_user(request, f"{obj_display} is no longer muted.", messages.SUCCESS)
         return redirect("admin:memory_mutepattern_changelist")

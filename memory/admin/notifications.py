@@ -8,22 +8,24 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memory.admin.base import (
+    LINK,
     Page,
     ReadOnly,
     SecretForm,
     TriedAgain,
-    TriedOutPage,
     column,
     limit_selection,
     link,
     render_preformatted,
     requires,
 )
+from memory.admin.dialogs import TriedOutPage
 from memory.english.phrases import shorten
 from memory.models import NotificationDelivery, NotificationTarget
 from memory.notifications import delivery
@@ -73,8 +75,8 @@ class NotificationTargetAdmin(TriedOutPage):
     list_filter = ("kind", "is_on")
     search_fields = ("address",)
     ordering = ("address", "pk")
-    fields = ("kind", "address", "key", "events", "is_on")
-    change_form_outer_after_template = "memory/notification_target.html"
+    fields = ("kind", "address", "key", "events", "is_on", "deliveries")
+    readonly_fields = ("deliveries",)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         # Deleting a target deletes its deliveries, which nobody may delete singly; there may be thousands.
@@ -85,6 +87,13 @@ class NotificationTargetAdmin(TriedOutPage):
     @admin.display(description="events")
     def wanted(self, target: NotificationTarget) -> str:
         return ", ".join(target.events)
+
+    @admin.display(description="deliveries to it")
+    def deliveries(self, target: NotificationTarget) -> SafeString | str:
+        if target.pk is None:
+            return "none"
+        log = reverse("admin:memory_notificationdelivery_changelist")
+        return format_html('<a href="{}?target__id__exact={}" class="{}">Deliveries</a>', log, target.pk, LINK)
 
     @admin.display(description="trouble")
     def trouble(self, target: NotificationTarget) -> str:

@@ -25,6 +25,7 @@ from unfold.views import ChangeList
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import NamesChanges, Narrow, Page, by_speaker, count_all
+from memory.admin.dialogs import dialog, leave_dialog
 from memory.attribution.client_names import is_registered, voice_of
 from memory.graph.statement import make_storable
 from memory.memories.forgetting import ForgetScope, forget
@@ -37,7 +38,7 @@ from proxy.telemetry import live_feed
 from resolution.admin.candidates import by_voice
 from resolution.admin.facts import by_supporter
 from resolution.admin.observations import by_stater
-from resolution.admin.pages import dialog, leave_dialog, render_conflicts
+from resolution.admin.pages import render_conflicts
 from resolution.models import Candidate, Claim, Conflict, ConflictMember
 from resolution.pages.words import format_date
 
@@ -258,7 +259,6 @@ class AgentAdmin(NamesChanges, Page):
     ordering = ("name",)
     list_after_template = "proxy/without_token.html"
     change_form_outer_before_template = "proxy/speaker_rows.html"
-    delete_confirmation_template = "memory/revoke_token.html"
     own_views = {"speaker/": "speaker", "forget/": "forget"}
     fixed_fields = ("name", "token", "token_made_at", "last_used_at")
     actions_detail = ("rotate", "revoke", "quarantine")
@@ -280,6 +280,11 @@ class AgentAdmin(NamesChanges, Page):
             prompts = RecollectionEvent.objects.filter(agent=agent.name)
             agent.used = prompts.values_list("at", flat=True).order_by("-at").first()
         return agent
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        gone, *others = super().get_deleted_objects(objs, request)
+        told = "The token is refused from then on, by every process. What it has said stays, under its name."
+        return [*gone, told], *others
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Agent | None = None, **kwargs: Any
@@ -406,8 +411,8 @@ class AgentAdmin(NamesChanges, Page):
             "title": f"Forget {f'{person}, behind {agent}' if person else f'all that {agent} said'}",
             "found": forget(scope, is_trial=True),
             "explained": FORGETS,
-            "fields": {"agent": agent, "person": person},
-            "address": request.path,
+            "agent": agent,
+            "person": person,
             "back": speaker_address(agent, person),
         }
         return TemplateResponse(request, "resolution/forget.html", self.admin_site.each_context(request) | context)

@@ -1,18 +1,22 @@
 """Admin pages for decisions, and their undo."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from unfold.dataclasses import UnfoldAction
+from unfold.decorators import action
 
-from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
+from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
+from memory.admin.dialogs import ReasonForm, dialog, dialog_link, leave_dialog
 from memory.models import Source
-from resolution.admin.pages import actor_of, changes, link_to, link_to_claim
+from memory.types import whole_number
+from resolution.admin.pages import actor_of, link_to, link_to_claim
 from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Candidate, Conflict, DecidedTriple, Decision
@@ -46,10 +50,10 @@ class DecisionAdmin(ReadOnly, Page):
     search_help_text = "A concept, a word of what it was about, or else who decided"
     sortable_by = ()
     ordering = ("-id",)
-    own_views = {"<int:decision_id>/undo/": "undo"}
-    fields = ("what", "about", "members", "by", "at", "run_link", "undoes_link", "undone", "reason")
-    readonly_fields = ("what", "about", "members", "by", "run_link", "undoes_link", "undone")
-    change_form_outer_after_template = "resolution/decision.html"
+    fields = ("what", "about", "members", "by", "at", "run_link", "undoes_link", "undone", "reason", "diff")
+    readonly_fields = ("what", "about", "members", "by", "run_link", "undoes_link", "undone", "diff")
+    actions_detail = ("undo",)
+    has_undo_permission = requires(MAY_UNDO)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         # What a consolidation changed is on the page of its run.
@@ -71,13 +75,18 @@ class DecisionAdmin(ReadOnly, Page):
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return (*self.list_display, "undo_button") if request.user.has_perm(MAY_UNDO) else self.list_display
+        return (*self.list_display, "undo_link") if self.has_undo_permission(request) else self.list_display
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        # No field: Unfold asks several times for the value of one.
-        context["changes"] = decision_diff.changes(context["original"])
-        context["title"] = f"Decision {context['original'].pk}"
-        return super().render_change_form(request, context, *args, **kwargs)
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        decision: Any = super().get_object(request, object_id, from_field)
+        if decision is not None:  # read once: Unfold asks several times for the value of a field
+            decision.lines = decision_diff.changes(decision)
+        return decision
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
+        rows = Decision.objects.filter(pk=whole_number(str(object_id)) or 0, undone_by=None)
+        is_in_force = rows.exclude(kind=Decision.Kind.UNDO).exists()
+        return super().get_actions_detail(request, object_id) if is_in_force else []
 
     run_link = link_to("run")
     undoes_link = link_to("undoes", "undoes", "the decision")
@@ -115,29 +124,40 @@ class DecisionAdmin(ReadOnly, Page):
         undone_by = getattr(decision, "undone_by", None)
         return link(undone_by, f"by {undone_by.actor}") if undone_by is not None else "no"
 
+    @admin.display(description="what it changed")
+    def diff(self, decision: Any) -> SafeString | str:
+        lines = (
+            (link(Conflict(pk=one.conflict), one.what) if one.conflict else one.what, one.before, one.after)
+            for one in decision.lines
+        )
+        return format_html_join("", "<div><b>{}:</b> {} → {}</div>", lines) or "nothing"
+
     @admin.display(description="undo")
-    def undo_button(self, decision: Decision) -> SafeString | str:
+    def undo_link(self, decision: Decision) -> SafeString | str:
         if self.state(decision) != "in force":
             return ""
-        address, back = reverse("admin:resolution_decision_undo", args=[decision.pk]), reverse(LIST)
-        button = '<button class="fst-button" formaction="{}" formmethod="post" name="next" value="{}">Undo</button>'
-        return format_html(button, address, back)
+        address = reverse("admin:resolution_decision_undo", args=[decision.pk])
+        return dialog_link("Undo…", f"{address}?{urlencode({'next': reverse(LIST)})}")
 
-    @changes(MAY_UNDO)
-    def undo(self, request: HttpRequest, decision_id: int) -> HttpResponse:
+    @action(
+        description="Undo", permissions=["undo"],
+        dialog=dialog("Undo", "What it changed becomes what it was before, if nothing else has changed it since."),
+    )  # fmt: skip
+    def undo(self, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
         """Undo a decision and redirect to the reopened conflict or, if it is refused, to the page it was requested
         from."""
+        decision_id = whole_number(object_id) or 0
         try:
-            done = undo.undo(decision_id, actor_of(request), request.POST.get("reason", ""))
+            done = undo.undo(decision_id, actor_of(request), form.cleaned_data["reason"])
         except UnknownId as error:
             messages.error(request, str(error))
-            return redirect(LIST)
+            return leave_dialog(request, LIST)
         except DecisionError as error:
             messages.error(request, f"Nothing was undone. {error}")
-            return redirect(next_page(request) or _page_of(decision_id, request))
+            return leave_dialog(request, _page_of(decision_id, request))
         forgotten = f" Forgotten meanwhile: {', '.join(gone)}." if (gone := done.arguments.get("forgotten")) else ""
         messages.success(request, f"Undone: the graph is as it was before that decision.{forgotten}")
-        return redirect(next_page(request) or _page_of(done.pk, request))
+        return leave_dialog(request, _page_of(done.pk, request))
 
 
 @admin.register(DecidedTriple)

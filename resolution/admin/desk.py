@@ -20,11 +20,12 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from unfold.forms import ActionForm
 
 from memory.admin.base import Page, ReadOnly, next_page
+from memory.admin.dialogs import with_button
 from memory.english.phrases import format_count
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.decisions import MAY_UNDO
-from resolution.admin.pages import actor_of, changes, with_button
+from resolution.admin.pages import actor_of, changes
 from resolution.conflicts import undo
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Decision

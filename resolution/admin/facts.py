@@ -16,6 +16,7 @@ from unfold.forms import BaseDialogForm
 from memory.admin.base import (
     COUNTED_MAX,
     ListFilter,
+    Page,
     ReadOnly,
     WordSearch,
     by_speaker,
@@ -27,13 +28,13 @@ from memory.admin.base import (
     speaker_filters,
     with_keys,
 )
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog, with_button
 from memory.attribution.client_names import voice_of
 from memory.english.phrases import shorten, tells_dimension
 from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.concepts.marks import report_marked, set_mark
-from resolution.admin.pages import ReadPage, ReasonForm, dialog, leave_dialog, with_button
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
 from resolution.intake import retirement
@@ -86,10 +87,9 @@ def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge
 
 
 @admin.register(Edge)
-class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
+class EdgeAdmin(WordSearch, ReadOnly, Page):
     empty = "Facts are learned from prompts that pass, or taught: gutask iknowthat 'kvasir -isa repo'."
-    template = "resolution/fact.html"
-    missing = "There is no fact {}: it may be in the history."
+    change_form_template = "resolution/fact.html"
     list_display = ("fact", "sentence", "sureness", "who", "confirmed", "dispute")
     list_display_links = ("sentence",)
     list_filter = (
@@ -172,17 +172,21 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
 
     # --- a fact ---
 
-    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        if (found := find_fact_page(key)) is None:
-            return None
-        edge = found.known.edge
-        return {
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        found = find_fact_page(whole_number(object_id) or 0)
+        if found is not None:
+            found.known.edge.page = found  # for the template
+        return found and found.known.edge
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        edge = kwargs["obj"]
+        context |= {
             "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
-            "original": edge,
-            "page": found,
+            "page": edge.page,
             "said_at": date_or_none(edge.said_at),
             **({"actions_detail": []} if edge.is_root else {}),
         }
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @action(
         description="Retire", url_path="retire", permissions=["retire"],

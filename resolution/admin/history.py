@@ -1,20 +1,24 @@
-"""Admin pages for the history of facts: each change as a sentence, and a button that puts back what was retired."""
+"""Admin pages for the history of facts: each change as a sentence, and a dialog that puts back what was retired."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.dataclasses import UnfoldAction
+from unfold.decorators import action
 from unfold.views import ChangeList
 
-from memory.admin.base import Page, ReadOnly, WordSearch, link, next_page, render_preformatted
+from memory.admin.base import Page, ReadOnly, WordSearch, link, render_preformatted, requires
+from memory.admin.dialogs import ReasonForm, dialog, dialog_link, leave_dialog
 from memory.models import Edge, EdgeHistory
-from resolution.admin.pages import changes, link_to
+from memory.types import whole_number
+from resolution.admin.pages import link_to
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
 from resolution.pages.concept_detail import describe_events
@@ -40,7 +44,7 @@ class HistoryList(ChangeList):
 class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     empty = "Every change of a fact has a line here, from the first fact on."
     list_name = "history"
-    list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "return_button")
+    list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "put_back_link")
     list_filter = (
         "action",
         "source",
@@ -54,7 +58,8 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     ordering = ("-id",)
     fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "channel", "reason", "pictures")
     readonly_fields = ("what", "concept_link", "dimension", "pictures")
-    own_views = {"<int:row_id>/put-back/": "put_back"}
+    actions_detail = ("put_back",)
+    has_put_back_permission = requires("memory.delete_edge")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return HistoryList
@@ -75,24 +80,27 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         return render_preformatted("\n".join(lines))
 
     @admin.display(description="put back")
-    def return_button(self, row: EdgeHistory) -> SafeString | str:
-        """Return a button of the list's own form, which carries the CSRF token."""
-        if not getattr(row, "can_return", False):
+    def put_back_link(self, row: Any) -> SafeString | str:
+        if not row.can_return:
             return ""
-        return format_html(
-            '<button class="fst-button" formaction="{}" name="next" value="{}">Put back</button>',
-            reverse("admin:memory_edgehistory_put_back", args=[row.pk]),
-            getattr(row, "page_of_list", ""),
-        )
+        address = reverse("admin:memory_edgehistory_put_back", args=[row.pk])
+        return dialog_link("Put back…", f"{address}?{urlencode({'next': row.page_of_list})}")
 
-    @changes("memory.delete_edge")
-    def put_back(self, request: HttpRequest, row_id: int) -> HttpResponse:
-        back = next_page(request) or reverse("admin:memory_edgehistory_changelist")
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
+        retired = EdgeHistory.objects.filter(pk=whole_number(str(object_id)) or 0, action=EdgeHistory.Action.RETIRE)
+        return super().get_actions_detail(request, object_id) if retired.exists() else []
+
+    @action(
+        description="Put back", url_path="put-back", permissions=["put_back"],
+        dialog=dialog("Put back", "The fact is current again, as it was when it was retired."),
+    )  # fmt: skip
+    def put_back(self, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
+        row_id, reason = whole_number(object_id) or 0, form.cleaned_data["reason"] or "put back in the admin"
         try:
-            edge = retirement.put_back(row_id, actor=request.user.get_username(), reason="put back in the admin")
+            edge = retirement.put_back(row_id, actor=request.user.get_username(), reason=reason)
         except CannotPutBack as error:
             self.message_user(request, f"Nothing was put back. {error}", messages.ERROR)
         else:
             sentence = format_html("Put back: {} is current again.", link(edge))
             self.message_user(request, sentence, messages.SUCCESS)
-        return redirect(back)
+        return leave_dialog(request, "admin:memory_edgehistory_changelist")

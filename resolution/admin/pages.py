@@ -1,56 +1,24 @@
-"""Shared parts of the admin pages about the graph: the actor, permissions, links to rows, and read-only pages."""
+"""Shared parts of the admin pages about the graph: the actor, permissions, and links to rows."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST, require_safe
-from unfold.dataclasses import ActionDialog
-from unfold.forms import BaseDialogForm
-from unfold.widgets import UnfoldAdminTextInputWidget
+from django.views.decorators.http import require_POST
 
 from memory import llm
-from memory.admin.base import LINK, Page, link, next_page
+from memory.admin.base import LINK, link
+from memory.admin.dialogs import with_button
 from memory.llm.client import Use
 from memory.models import Source
-from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
 from resolution.pages.words import Origin
-
-REASON_MAX: Final = 500  # characters
-
-
-class ReasonForm(BaseDialogForm):
-    """Asks for the reason of an act."""
-
-    # Focused once the dialog is visible, which Alpine makes it in a task of its own.
-    reason = forms.CharField(
-        label="Why", max_length=REASON_MAX, required=False, help_text="Kept in the history.",
-        widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "x-init": "setTimeout(() => $el.focus(), 50)"}),
-    )  # fmt: skip
-
-
-def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> ActionDialog:
-    """Return the dialog of an act. ``label`` is its button's, ``what`` says what the act does."""
-    return ActionDialog(title=label, description=what, form_class=form, form_submit_text=label)
-
-
-def leave_dialog(request: HttpRequest, to: str, *args: Any) -> HttpResponse:
-    """Go to a page after an act: where the dialog was opened, if its address names that, or this one. HTMX, which sends
-    the dialogs, would show that page inside the dialog."""
-    response = redirect(next_page(request)) if next_page(request) else redirect(to, *args)
-    return HttpResponse(headers={"HX-Redirect": response.url}) if "HX-Request" in request.headers else response
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -86,21 +54,6 @@ def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
     return format_html_join("", "<div>{} ({})</div>", shown) or "none"
 
 
-def with_button(
-    request: HttpRequest, sentence: str, button: str, address: str, *, css: str = "", **fields: str
-) -> SafeString:
-    hidden = (("csrfmiddlewaretoken", get_token(request)), *fields.items())
-    return format_html(
-        '<form method="post" action="{}" class="fst-row"><span>{}</span>{}'
-        '<button class="fst-button {}">{}</button></form>',
-        address,
-        sentence,
-        format_html_join("", '<input type="hidden" name="{}" value="{}">', hidden),
-        css,
-        button,
-    )
-
-
 def asks_first(request: HttpRequest, setting: Use) -> bool:
     """True if clients use the model that is chosen for this: then a message asks whether to start the run."""
     told = "" if "all_the_same" in request.POST else llm.tell_in_use(setting)
@@ -117,35 +70,3 @@ def render_origin(origin: Origin) -> SafeString | str:
     if not origin.is_kept:
         return f"the request is no longer kept: requests are for {origin.days} days"
     return format_html('<a href="{}" class="{}">the request it came in</a>', origin.request, LINK)
-
-
-class ReadPage(Page):
-    """A page without a form for each row. The template checks the account's other permissions through ``perms``."""
-
-    template: str
-    missing: str  # the message for a missing row, with a placeholder for its key
-
-    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        """Return the template's context, or None if there is no such row."""
-        raise NotImplementedError
-
-    @method_decorator(require_safe)
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        key = whole_number(object_id)
-        found = self.describe(request, key) if key is not None else None
-        if found is None:
-            self.message_user(request, self.missing.format(object_id), messages.WARNING)
-            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        actions = self.get_actions_detail(request, object_id)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "actions_detail": self._get_actions_navigation(self.actions_detail, actions, object_id),
-            **found,
-            **(extra_context or {}),
-        }
-        return TemplateResponse(request, self.template, context)

@@ -12,8 +12,10 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET
+from unfold.decorators import action
 
-from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
+from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page, requires
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.english.phrases import format_count, format_duration
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
@@ -71,10 +73,11 @@ class RunAdmin(ReadOnly, Page):
     change_form_template = "resolution/run.html"
     own_views = {
         "<int:run_id>/progress/": "progress",
-        "<int:run_id>/undo/": "undo_all",
+        "<int:object_id>/undo/": "undo_all",
         "quarantine/": quarantine_page,
         "detect/": "read_stories",
     }
+    has_undo_permission = requires("resolution.change_conflict")
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         run = kwargs["obj"]
@@ -136,22 +139,25 @@ class RunAdmin(ReadOnly, Page):
         self.message_user(request, told, messages.SUCCESS)
         return redirect(next_page(request) or "admin:resolution_run_changelist")
 
-    @changes("resolution.change_conflict")
-    def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        run = get_object_or_404(Run, pk=run_id)
+    @action(
+        description="Undo this whole run", permissions=["undo"],
+        dialog=dialog("Undo this whole run", "The newest decision goes first. What has changed since stays as it is,"
+                      " and you are told why."),
+    )  # fmt: skip
+    def undo_all(self, request: HttpRequest, form: ReasonForm, object_id: int) -> HttpResponse:
+        run = get_object_or_404(Run, pk=object_id)
         if run.is_open:
-            self.message_user(
-                request, f"Run {run_id} is still in progress; undo it when it has finished.", messages.ERROR
-            )
-            return redirect("admin:resolution_run_change", run_id)
+            told = f"Run {run.pk} is still in progress; undo it when it has finished."
+            self.message_user(request, told, messages.ERROR)
+            return leave_dialog(request, "admin:resolution_run_change", run.pk)
         try:
-            report = undo.undo_run(run.pk, actor_of(request), request.POST.get("reason", ""), within_s=UNDOING_S)
+            report = undo.undo_run(run.pk, actor_of(request), form.cleaned_data["reason"], within_s=UNDOING_S)
         except DecisionError as error:
             self.message_user(request, str(error), messages.ERROR)
         else:
             for level, sentence in report_undo(run, report):
                 self.message_user(request, sentence, level)
-        return redirect("admin:resolution_run_change", run_id)
+        return leave_dialog(request, "admin:resolution_run_change", run.pk)
 
 
 def describe_memories(run: Run) -> dict[str, Any] | None:

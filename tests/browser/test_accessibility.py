@@ -89,8 +89,8 @@ def test_what_a_search_found_has_labels_and_contrast(paths: dict[str, str], olga
 
 def test_what_would_be_forgotten_has_labels_and_contrast(paths: dict[str, str], olga: Person) -> None:
     olga.page.goto(paths["memory"])
-    olga.page.get_by_role("link", name="Delete permanently").click()
-    expect(olga.page.get_by_role("heading", name="would be forgotten")).to_be_visible()
+    olga.page.get_by_role("link", name="Delete memory").click()
+    expect(olga.page.get_by_text("would be forgotten")).to_be_visible()
     check_in_light_and_dark(olga)
 
 

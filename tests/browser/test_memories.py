@@ -145,10 +145,10 @@ def test_what_was_said_leads_to_what_is_remembered_and_both_are_forgotten(whole:
     expect(page.get_by_role("link", name="“Remember that I prefer quidditch brooms")).to_be_visible()
 
     page.get_by_role("link", name="“Remember that I prefer quidditch brooms").first.click()
-    page.get_by_role("link", name="Delete permanently").click()
-    expect(page.get_by_role("heading", name="would be forgotten for good")).to_be_visible()
+    page.get_by_role("link", name="Delete episode").click()
+    expect(page.get_by_text("would be forgotten for good")).to_be_visible()
     assert whole.run("SELECT count(*) FROM memory WHERE text = %s", remembered) == [(1,)]
-    page.get_by_role("button", name="Delete permanently").click()
+    page.get_by_role("button", name="Yes, I’m sure").click()
 
     olga.is_told("forgotten for good")
     gone = "SELECT count(*) FROM episode WHERE text LIKE '%%quidditch brooms%%'"

@@ -126,8 +126,8 @@ def test_a_run_is_started_from_home_watched_to_its_end_and_undone(
     assert world.facts(whole, dispute.word) == decided
 
     last.get_by_role("link", name=re.compile("^Run ")).click()
-    olga.page.get_by_text("Undo this whole run").click()
-    olga.page.get_by_role("button", name="Undo 1 decision").click()
+    olga.page.get_by_text("Undo this whole run: 1 decision").click()
+    olga.page.get_by_role("button", name="Undo this whole run").click()
     expect(olga.page.get_by_text("Undo this whole run")).to_have_count(0)
     assert world.facts(whole, dispute.word) == {"nightly type repo"}
     assert world.status(whole, dispute.id) == "pending"

@@ -14,8 +14,8 @@ def recalled(whole: Festinger, text: str) -> str:
 
 
 def undo(page: Page) -> None:
-    page.get_by_text("Undo this whole run").click()
-    page.get_by_role("button", name="Undo 1 decision").click()
+    page.get_by_text("Undo this whole run: 1 decision").click()
+    page.get_by_role("button", name="Undo this whole run").click()
     expect(page.get_by_text("1 decision was undone.")).to_be_visible()
 
 

@@ -11,7 +11,7 @@ from memory.models import Edge, Memory, MemoryLineage, Project
 from memory.running import bootstrap
 from resolution.models import Conflict, Decision
 from tests.arrange import contest, dispute, facts, prefer, remember, settle, stand
-from tests.site.test_desk import LIST, TYPE, content, person, press, select_all, text, undo_button
+from tests.site.test_desk import LIST, TYPE, content, person, press, select_all, text
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +107,7 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
 
     assert "Accepted “decision.mount_material = GF-PTFE”; superseded “mount has peek as its material”" in text(told)
     assert "mount isa peek material" not in facts()
-    operator.post(undo_button(told), follow=True)
+    press(operator, told, "Undo")
     assert "mount isa peek material" in facts()
     conflict.refresh_from_db()
     assert conflict.status == "open"
@@ -117,7 +117,7 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
     page = text(operator.get(f"/admin/resolution/decision/{decision.pk}/change/"))
     assert "accepted: decision.mount_material = GF-PTFE" in page
     assert "superseded: mount has peek as its material" in page
-    assert "mount [material] mount has peek as its material" in page
+    assert "mount [material]: mount has peek as its material" in page
 
 
 def test_what_superseded_something_is_found_among_the_decisions(operator: Client) -> None:
@@ -133,7 +133,7 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
     assert "Dismissed, as no conflict" not in found
     assert "; superseded" in text(operator.get(address, {"q": "merge-commit"}))
     page = text(operator.get(f"{address}{Decision.objects.get(kind='supersede').pk}/change/"))
-    assert "memory “Sam prefers the merge-commit flow.” Active, 51 %, disputed Active, 80 %" in page
+    assert "memory “Sam prefers the merge-commit flow.”: Active, 51 %, disputed → Active, 80 %" in page
 
 
 def test_a_question_is_answered_and_the_next_conflict_opens(operator: Client) -> None:

@@ -68,7 +68,7 @@ def see(client: Client, path: str) -> str:
 
 def forget(client: Client, path: str, key: int) -> str:
     """Return what is told when the page that asks was answered."""
-    fields = {"action": "forget_them", "_selected_action": [key], "keys": str(key)}
+    fields = {"action": "delete_selected", "_selected_action": [key], "post": "yes"}
     return client.post(path, fields, follow=True).content.decode()
 
 
@@ -336,16 +336,15 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
         kept.lineage.create(kind="episode", row=episode.pk)
 
     path = "/admin/memory/episode/"
-    asked = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}).content.decode()
+    asked = operator.post(path, {"action": "delete_selected", "_selected_action": [episodes[0].pk]}).content.decode()
     assert "1 episode and 1 memory would be forgotten for good" in asked
-    assert f'action="{path}"' in asked
-    assert f"{path}{episodes[0].pk}/forget/" in see(operator, f"{path}{episodes[0].pk}/change/")
-    assert "1 episode and 1 memory would be forgotten" in see(operator, f"{path}{episodes[0].pk}/forget/")
+    assert f"{path}{episodes[0].pk}/delete/" in see(operator, f"{path}{episodes[0].pk}/change/")
+    assert "1 episode and 1 memory would be forgotten" in see(operator, f"{path}{episodes[0].pk}/delete/")
     assert episodes[0].text in asked
     assert Memory.objects.count() == 3
 
     told = forget(operator, path, episodes[0].pk)
-    forget(operator, PAGE, chosen.pk)
+    operator.post(f"{PAGE}{chosen.pk}/delete/", {"post": "yes"})
 
     assert "1 episode and 1 memory forgotten for good" in told
     assert list(Memory.objects.all()) == [kept]
@@ -370,10 +369,12 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
     assert old.text in page
     assert "ollama ollama-test decided MERGE" in page
     assert "100 tokens read, 20 written" in page
-    assert "Undo 2 decisions" in page
+    assert "Undo this whole run: 2 decisions" in page
     assert "3 of 3 memories" in see(operator, "/admin/resolution/run/")
 
-    told = operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "still so"}, follow=True)
+    told = operator.post(
+        f"/admin/resolution/run/{run.pk}/undo/", {"_form_submitted": "true", "reason": "still so"}, follow=True
+    )
     assert "2 decisions were undone" in told.content.decode()
     old.refresh_from_db()
     assert old.status == "active"
@@ -394,5 +395,7 @@ def test_an_upgrade_shows_what_it_did_and_is_undone_on_its_page(operator: Client
     assert facts in page
     assert "ingrun" in see(operator, facts)
     assert Memory.objects.get().status == "candidate"
-    operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "they were right"}, follow=True)
+    operator.post(
+        f"/admin/resolution/run/{run.pk}/undo/", {"_form_submitted": "true", "reason": "they were right"}, follow=True
+    )
     assert Memory.objects.get().status == "active"

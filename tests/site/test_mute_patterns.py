@@ -40,10 +40,12 @@ def test_a_pattern_is_added_told_and_undone(operator: Client) -> None:
 
     told = enter(operator, " Self.* ")
 
-    assert "self.* is muted from now on: 2 concepts: self.store, self.registry." in told
+    assert "self.* is muted from now on: 2 concepts: self.store, self.registry. Undo" in told
     [pattern] = MutePattern.objects.all()
     assert "2 concepts: self.store, self.registry" in operator.get(PAGE).content.decode()
-    operator.post(f"{PAGE}{pattern.pk}/undo/")
+    undone = operator.post(f"{PAGE}{pattern.pk}/delete/", {"post": "yes"}, follow=True)  # as the message's button does
+    assert undone.redirect_chain == [(PAGE, 302)]
+    assert "self.* is no longer muted." in undone.content.decode()
     assert not MutePattern.objects.exists()
     assert [str(entry) for entry in LogEntry.objects.order_by("pk")] == ["Added “self.*”.", "Deleted “self.*.”"]
 
@@ -82,7 +84,7 @@ def test_viewers_only_look(operator: Client) -> None:
 
     assert viewer.get(PAGE).status_code == 200
     assert viewer.post(f"{PAGE}add/", {"pattern": "self.*"}).status_code == 403
-    assert viewer.post(f"{PAGE}{pattern.pk}/undo/").status_code == 403
+    assert viewer.post(f"{PAGE}{pattern.pk}/delete/", {"post": "yes"}).status_code == 403
     assert MutePattern.objects.count() == 1
 
 

@@ -93,7 +93,7 @@ def test_a_test_is_sent_at_once_and_its_outcome_shown(operator: Client, receiver
     target = NotificationTarget.objects.get()
     receiver.statuses += [204, 500]
 
-    good = operator.post(f"{LIST}{target.pk}/test/", follow=True).content.decode()
+    good = operator.post(f"{LIST}{target.pk}/test/", {"_form_submitted": "true"}, follow=True).content.decode()
     bad = operator.post(LIST, {"action": "try_rows", "_selected_action": [target.pk]}, follow=True).content.decode()
 
     assert "has taken a test. It answered 204." in good

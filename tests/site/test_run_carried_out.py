@@ -33,7 +33,7 @@ def test_a_real_run_is_asked_for_carried_out_and_taken_back(client: Client, llm:
     carry_out_requested()
     decided = facts()
     shown = client.get(reverse("admin:resolution_run_change", args=[run.pk])).content.decode()
-    client.post(reverse("admin:resolution_run_undo", args=[run.pk]), {"reason": "it is not"})
+    client.post(reverse("admin:resolution_run_undo", args=[run.pk]), {"_form_submitted": "true", "reason": "it is not"})
 
     assert decided == {"gnommoweb isa container type"}
     assert "1 of 1 conflicts:" in shown

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 QUERIES = 12
 LIST = "/admin/resolution/run/"
+SENT = {"_form_submitted": "true"}  # a dialog's form
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -187,9 +188,9 @@ def test_stories_are_read_by_a_worker_once_however_often_it_is_asked_for(operato
 def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:
     run = ended()
     deciding(run, "gnommoweb", "kvasir")
-    assert "Undo 2 decisions" in page(operator, of(run))
+    assert "Undo this whole run: 2 decisions" in page(operator, of(run))
 
-    answer = operator.post(of(run, "undo"), {"reason": "odd run"}, follow=True)
+    answer = operator.post(of(run, "undo"), SENT | {"reason": "odd run"}, follow=True)
 
     assert answer.redirect_chain == [(of(run), 302)]
     assert told(answer) == [f"Run {run.pk}: 2 decisions were undone."]
@@ -204,7 +205,7 @@ def test_what_cannot_be_undone_is_told_with_the_reason(operator: Client) -> None
     deciding(run, "gnommoweb", "kvasir")
     Edge.objects.filter(concept__token="kvasir").delete()
 
-    answer = operator.post(of(run, "undo"), {"reason": ""}, follow=True)
+    answer = operator.post(of(run, "undo"), SENT, follow=True)
 
     done, refused = told(answer)
     assert done == f"Run {run.pk}: 1 decision was undone."
@@ -216,7 +217,7 @@ def test_a_run_without_decisions_has_nothing_to_be_undone(operator: Client) -> N
     run = ended()
 
     assert "Undo this whole run" not in page(operator, of(run))
-    assert told(operator.post(of(run, "undo"), follow=True)) == [f"Run {run.pk} has nothing left to undo."]
+    assert told(operator.post(of(run, "undo"), SENT, follow=True)) == [f"Run {run.pk} has nothing left to undo."]
 
 
 def test_where_the_time_is_over_the_rest_stays_and_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +225,7 @@ def test_where_the_time_is_over_the_rest_stays_and_is_told(operator: Client, mon
     run = ended()
     deciding(run, "gnommoweb", "kvasir")
 
-    answer = operator.post(of(run, "undo"), follow=True)
+    answer = operator.post(of(run, "undo"), SENT, follow=True)
 
     assert told(answer) == ["2 decisions were not reached in time: undo the rest in the same way."]
     assert parent_of("gnommoweb") == "container"
@@ -234,7 +235,7 @@ def test_a_run_under_way_is_not_undone(operator: Client) -> None:
     run = Run.objects.create(trigger="api", mode="auto")
     deciding(run, "gnommoweb")
 
-    answer = operator.post(of(run, "undo"), follow=True)
+    answer = operator.post(of(run, "undo"), SENT, follow=True)
 
     assert told(answer) == [f"Run {run.pk} is still in progress; undo it when it has finished."]
     assert parent_of("gnommoweb") == "container"
@@ -256,14 +257,14 @@ def test_a_link_undoes_nothing_and_a_page_of_another_site_neither(operator: Clie
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(User.objects.get(username="operator"))
 
-    assert operator.get(of(run, "undo")).status_code == 302
-    assert strict.post(of(run, "undo")).status_code == 403
+    assert "What has changed since stays" in page(operator, of(run, "undo"))
+    assert strict.post(of(run, "undo"), SENT).status_code == 403
     assert parent_of("gnommoweb") == "container"
 
 
 def test_what_is_not_there_is_not_found(operator: Client) -> None:
     for name, ask in (("progress", operator.get), ("undo", operator.post)):
-        assert ask(reverse(f"admin:resolution_run_{name}", args=[4711])).status_code == 404
+        assert ask(reverse(f"admin:resolution_run_{name}", args=[4711]), SENT).status_code == 404
 
 
 def test_who_may_not_look_at_runs_follows_none(client: Client) -> None:
@@ -289,7 +290,7 @@ def test_the_page_of_a_quarantine_shows_first_and_does_then(operator: Client) ->
     shown = operator.get(f"/admin/resolution/decision/{decision.pk}/change/").content.decode()
     assert "to the candidates" in shown
     assert "to the candidates" in operator.get("/admin/resolution/decision/").content.decode()
-    undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", {"reason": ""}, follow=True)
+    undone = operator.post(f"/admin/resolution/decision/{decision.pk}/undo/", SENT, follow=True)
     assert "Undone" in undone.content.decode()
 
 

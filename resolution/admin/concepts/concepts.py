@@ -20,17 +20,20 @@ from memory.admin.base import (
     COUNTED_MAX,
     Fixed,
     ListFilter,
+    Page,
     address,
     as_token,
     column,
     next_page,
     with_keys,
 )
+from memory.admin.dialogs import with_button
 from memory.english.phrases import as_predicate, format_triple
 from memory.models import Edge, Soas, find_called_like
+from memory.types import whole_number
 from resolution.admin.concepts import names
 from resolution.admin.concepts.marks import SetsMarks, last_changes
-from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
+from resolution.admin.pages import actor_of, changes, link_to_claim
 from resolution.conflicts.queue import OPEN
 from resolution.intake import teaching
 from resolution.intake.place import Outcome
@@ -91,10 +94,9 @@ class ConceptList(ChangeList):
 
 
 @admin.register(Soas)
-class SoasAdmin(SetsMarks, Fixed, ReadPage):
+class SoasAdmin(SetsMarks, Fixed, Page):
     empty = "Names that prompts or facts mention. They come with the first prompt that passes."
-    template = "resolution/concept.html"
-    missing = "There is no concept {}."
+    change_form_template = "resolution/concept.html"
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
     list_filter = (KindFilter,)
     search_fields = ("token",)
@@ -109,6 +111,9 @@ class SoasAdmin(SetsMarks, Fixed, ReadPage):
         "<int:concept_id>/alias/": names.set_alias,
         "<int:concept_id>/merge/": names.merge_page,
     }
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is None and super().has_change_permission(request)  # the page has no form of all fields
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ConceptList
@@ -134,17 +139,22 @@ class SoasAdmin(SetsMarks, Fixed, ReadPage):
 
     # --- a concept ---
 
-    def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        if (found := find_concept_page(key)) is None:
-            return None
-        return {
-            "title": found.concept.shown,
-            "original": found.concept,
-            "page": found,
-            "memories_query": f'"{found.concept.token.replace("_", " ")}"',
-            "marks": last_changes(found.concept),
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        found = find_concept_page(whole_number(object_id) or 0)
+        if found is not None:
+            found.concept.page = found  # type: ignore[attr-defined]  # for the template
+        return found and found.concept
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        concept = kwargs["obj"]
+        context |= {
+            "title": concept.shown,
+            "page": concept.page,
+            "memories_query": f'"{concept.token.replace("_", " ")}"',
+            "marks": last_changes(concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
         }
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @method_decorator(require_GET)
     def neighbourhood(self, request: HttpRequest, concept_id: int) -> HttpResponse:

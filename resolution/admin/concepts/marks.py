@@ -15,10 +15,11 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memory.admin.base import ACTION_MAX, Page, limit_selection, next_page
+from memory.admin.dialogs import with_button
 from memory.db.transactions import in_transaction
 from memory.models import Soas
 from memory.types import whole_number
-from resolution.admin.pages import changes, with_button
+from resolution.admin.pages import changes
 
 ConceptMark = Literal["muted", "common"]
 # What concepts are without the mark, and with it.

@@ -17,13 +17,14 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memory.admin.base import Page, address, limit_selection, next_page
+from memory.admin.dialogs import REASON_MAX, ReasonForm, dialog, leave_dialog, with_button
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
 from memory.models import Memory
 from memory.types import whole_number
 from resolution.actors import Actor
-from resolution.admin.pages import REASON_MAX, ReasonForm, actor_of, dialog, leave_dialog, with_button
+from resolution.admin.pages import actor_of
 from resolution.conflicts import undo
 from resolution.errors import DecisionError
 from resolution.memories import merging, service
@@ -63,7 +64,7 @@ ACTS: Final = {"promote": PROMOTE, "deprecate": DEPRECATE, "take_back": TAKE_BAC
 def find_offered(memory: Memory) -> set[str]:
     """Return the names of the actions that a memory's page offers."""
     merges = find_merges(memory)
-    offered = {"forget", *(["separate"] if merges else [])}
+    offered = {"separate"} if merges else set()
     if memory.status == Memory.Status.ACTIVE and not memory.is_disputed:
         offered.add("merge_with")
     if memory.merged_into is not None and merges:
@@ -87,10 +88,8 @@ def make_dialog(act: MemoryAct) -> Any:
             act.change(whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
             told: str = f"It was {act.done}."
             if act is TAKE_BACK:
-                fields = {"_form_submitted": "true", "next": next_page(request)}
-                told = with_button(
-                    request, told, "Undo", reverse("admin:memory_memory_restore", args=[object_id]), **fields
-                )
+                restoring = reverse("admin:memory_memory_restore", args=[object_id])
+                told = with_button(request, told, "Undo", restoring, next=next_page(request))
             messages.success(request, told)
         except DecisionError as mistake:
             messages.warning(request, f"Nothing was changed: {mistake}.")
@@ -204,9 +203,8 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
         return redirect("admin:memory_memory_changelist")
     winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
     told = f"{format_count(len(merging.find_standing(winner)[merge]), 'memory', 'memories')} merged into this one."
-    fields = {"merge": str(merge.pk), "_form_submitted": "true"}
     separating = reverse("admin:memory_memory_separate", args=[winner.pk])
-    messages.success(request, with_button(request, told, "Undo", separating, **fields))
+    messages.success(request, with_button(request, told, "Undo", separating, merge=str(merge.pk)))
     return redirect(address(Memory, winner.pk))
 
 

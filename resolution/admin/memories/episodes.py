@@ -15,13 +15,13 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
 from memory.admin.base import LINK, DayFilter, Page, ReadOnly, column, link, next_page, requires, speaker_filters, whose
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog, with_button
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import INDEXED_LEXEMES
 from memory.types import whole_number
-from resolution.admin.memories.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.forgetting import Forgets
 from resolution.admin.memories.unfit import Unfits
-from resolution.admin.pages import ReasonForm, dialog, leave_dialog, with_button
 from resolution.memories.setting_aside import take_back
 from resolution.pages.words import format_date
 
@@ -64,13 +64,12 @@ class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
         ("Queue", {"fields": ("read_at",)}),
     )
     readonly_fields = ("when_said", "whose", "conversation_around", "remembered", "unfit")
-    actions = ("forget_them",)
-    actions_detail = ("take_back", "forget")
+    actions = ("delete_selected",)
+    actions_detail = ("take_back",)
     has_take_back_permission = requires("memory.change_memory")
 
     whose = whose
     when_said = column("said_at", format_date, "said at")
-    forget_them = make_forgetting("Delete permanently, with memories derived from nothing else …")
 
     beginning = column("text", partial(shorten, most=160))
 

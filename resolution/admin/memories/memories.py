@@ -24,7 +24,7 @@ from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.memories import acting, searching
 from resolution.admin.memories.episodes import TextSearch
-from resolution.admin.memories.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.forgetting import Forgets
 from resolution.admin.memories.unfit import Unfits
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
 from resolution.conflicts.opening import list_open_of
@@ -98,8 +98,8 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
-    actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
-    actions_detail = (*acting.ACTS, "merge_with", "separate", "forget")
+    actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "delete_selected")
+    actions_detail = (*acting.ACTS, "merge_with", "separate")
     readonly_fields = (
         "whose",
         "sureness",
@@ -115,9 +115,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         "unfit",
     )
     own_views = {**Unfits.own_views, "search/": searching.search_page, "merge/": acting.merge_page}
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # memories are taken back or forgotten instead
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         memory = Memory.objects.filter(pk=whole_number(str(object_id)) or 0).defer("lexemes").first()
@@ -229,7 +226,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     take_back, take_them_back = acting.make_dialog(acting.TAKE_BACK), acting.make_action(acting.TAKE_BACK)
     restore, restore_them = acting.make_dialog(acting.RESTORE), acting.make_action(acting.RESTORE)
     merge_with, merge_them, separate = acting.merge_with, acting.merge_them, acting.separate
-    forget_them = make_forgetting("Delete permanently: text, history and all …")
 
 
 def describe(row: MemoryHistory) -> tuple[str, str, str, str]:

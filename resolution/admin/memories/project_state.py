@@ -13,19 +13,13 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from memory.admin.base import Page, column, limit_selection, link, requires
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.memories.memories import StatusFilter
-from resolution.admin.pages import (
-    ReasonForm,
-    actor_of,
-    dialog,
-    leave_dialog,
-    link_to_conflict,
-    render_conflicts,
-)
+from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
 from resolution.errors import DecisionError, InvalidDecision
 from resolution.memories import project_state as service
 from resolution.memories.project_state import STATE, SettledState

@@ -5,14 +5,16 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from unfold.decorators import action
+from unfold.forms import BaseDialogForm
 
-from memory.admin.base import Page, ReadOnly, limit_selection, next_page, requires, whose
+from memory.admin.base import Page, ReadOnly, limit_selection, requires, whose
+from memory.admin.dialogs import dialog, leave_dialog
 from memory.english.phrases import format_count
 from memory.models import Episode, ForgetRequest, Memory
-from resolution.admin.pages import changes
+from memory.types import whole_number
 from resolution.memories.setting_aside import undo
 
 SHOWN = 50  # rows of each kind
@@ -33,7 +35,7 @@ class ForgetRequestAdmin(ReadOnly, Page):
     actions = ("undo_them",)
     whose = whose
     has_undo_permission = requires("memory.change_memory")
-    own_views = {"<int:row_id>/undo/": "undo"}
+    actions_detail = ("undo",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ForgetRequest]:
         rows = super().get_queryset(request)
@@ -64,10 +66,10 @@ class ForgetRequestAdmin(ReadOnly, Page):
     def memories(self, row: ForgetRequest) -> SafeString | str:
         return _list_texts(Memory.all_rows.filter(set_aside_by=row))
 
-    @changes("memory.change_memory")
-    def undo(self, request: HttpRequest, row_id: int) -> HttpResponse:
-        self.undo_them(request, ForgetRequest.objects.filter(pk=row_id))
-        return redirect(next_page(request) or "admin:memory_forgetrequest_changelist")
+    @action(description="Undo", permissions=["undo"], dialog=dialog("Undo", "It is recalled again.", BaseDialogForm))
+    def undo(self, request: HttpRequest, form: BaseDialogForm, object_id: str) -> HttpResponse:
+        self.undo_them(request, ForgetRequest.objects.filter(pk=whole_number(object_id) or 0))
+        return leave_dialog(request, "admin:memory_forgetrequest_changelist")
 
     @admin.action(description="Undo: recall it again", permissions=["undo"])
     def undo_them(self, request: HttpRequest, queryset: QuerySet[ForgetRequest]) -> None:

@@ -14,11 +14,11 @@ from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from memory.admin.base import LINK, link, next_page, requires
+from memory.admin.base import link, next_page, requires
+from memory.admin.dialogs import dialog, dialog_link, leave_dialog, with_button
 from memory.memories.unfit import set_unfit
 from memory.models import Episode, Memory
 from memory.types import whole_number
-from resolution.admin.pages import dialog, leave_dialog, with_button
 
 NEVER: Final = "Never for such prompts"
 
@@ -55,9 +55,8 @@ class Unfits:
         row = self._find(object_id)
         set_unfit(row, [*row.unfit_for, form.cleaned_data["prompt"].pk], request.user.get_username())
         allow = reverse(f"admin:memory_{row._meta.model_name}_allow", args=[row.pk])
-        fields = {"_form_submitted": "true", "next": next_page(request)}
         told = "From the next prompt on it is injected into none that is like this one."
-        messages.success(request, with_button(request, told, "Undo", allow, **fields))
+        messages.success(request, with_button(request, told, "Undo", allow, next=next_page(request)))
         return leave_dialog(request, f"admin:memory_{row._meta.model_name}_change", row.pk)
 
     @action(
@@ -80,8 +79,4 @@ class Unfits:
         prompts = Episode.objects.filter(pk__in=row.unfit_for).defer("lexemes")
         told = format_html_join("", "<div>{}</div>", ((link(one),) for one in prompts))
         allow = reverse(f"admin:memory_{row._meta.model_name}_allow", args=[row.pk])
-        return format_html(
-            '{}<a href="{}" hx-get="{}" hx-target="#modal-content" hx-select="#dialog"'
-            ' x-on:htmx:after-on-load="openModal = true" class="{}">Allow again…</a>',
-            told, allow, allow, LINK,
-        )  # fmt: skip
+        return format_html("{}{}", told, dialog_link("Allow again…", allow))
