@@ -38,7 +38,7 @@ from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
 from resolution.intake import retirement
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict
+from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict, tell_timeline
 from resolution.pages.words import date_or_none, format_speaker, percent
 
 LIST = "admin:memory_edge_changelist"
@@ -180,6 +180,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
             "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
             "original": edge,
             "page": found,
+            "timeline": tell_timeline(found, request.user.has_perm),
             "said_at": date_or_none(edge.said_at),
             **({"actions_detail": []} if edge.is_root else {}),
         }

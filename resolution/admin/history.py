@@ -17,7 +17,7 @@ from memory.models import Edge, EdgeHistory
 from resolution.admin.pages import changes, link_to
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
-from resolution.pages.concept_detail import describe_events
+from resolution.pages.timeline import describe_events
 from resolution.pages.words import describe_history, names_in
 
 

@@ -37,7 +37,7 @@ from resolution.intake.place import Outcome
 from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
 from resolution.pages import concept_graph
-from resolution.pages.concept_detail import find_concept_page
+from resolution.pages.concept_detail import find_concept_page, tell_timeline
 from resolution.pages.concept_graph import DEPTH_MAX, Neighbourhood
 from resolution.pages.conflicts import read_seen
 
@@ -141,6 +141,7 @@ class SoasAdmin(SetsMarks, Fixed, ReadPage):
             "title": found.concept.shown,
             "original": found.concept,
             "page": found,
+            "timeline": tell_timeline(found, request.user.has_perm),
             "memories_query": f'"{found.concept.token.replace("_", " ")}"',
             "marks": last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
