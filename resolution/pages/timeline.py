@@ -17,6 +17,7 @@ from resolution.pages.mirror import describe_conflicts
 from resolution.pages.queries import find_decisions
 from resolution.pages.words import (
     MEMORY_CHANGES,
+    SPEAKING,
     Origin,
     describe_decision,
     describe_history,
@@ -29,7 +30,6 @@ from resolution.pages.words import (
 DECISIONS_MAX: Final = 15
 MEMORY_CHANGES_MAX: Final = 50
 CONFLICTS_MAX: Final = 20  # of a memory
-SPEAKING: Final = (Source.INFERRED, Source.GUTASK)  # the sources of what agents state
 
 
 @dataclass(frozen=True, slots=True)
