@@ -21,7 +21,8 @@ from unfold.contrib.filters.admin import TextFilter
 
 from memory.admin.base import LINK, DayFilter, ListFilter, Page, ReadOnly, column, link, render_preformatted
 from memory.english.phrases import format_count
-from memory.models import Agent, Config
+from memory.models import Config
+from memory.templatetags.speakers import speaker
 from proxy.admin.request_lines import NEAR, find_messages, tell_requests
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
@@ -95,11 +96,15 @@ class EventAdmin(ReadOnly, Page):
     search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
 
+    @admin.display(description="agent")
+    def sender(self, event: Any) -> SafeString | str:
+        return speaker(event.agent)
+
 
 @admin.register(RecollectionEvent)
 class RecollectionEventAdmin(EventAdmin):
     list_name = "recollections"
-    list_display = ("at", "agent", "request", "model", "wire", "concepts", "block_characters", "milliseconds")
+    list_display = ("at", "sender", "request", "model", "wire", "concepts", "block_characters", "milliseconds")
     list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, ("at", DayFilter), PersonFilter)
     list_filter_submit = True
     search_fields = ("block__icontains",)
@@ -154,7 +159,6 @@ class RecollectionEventAdmin(EventAdmin):
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
             [event.told] = tell_requests([event], request.user.has_perm, request.path)
-            event.sender = Agent.objects.filter(name=event.agent).first()
         return event
 
     @admin.display(description="conversation")
@@ -163,10 +167,6 @@ class RecollectionEventAdmin(EventAdmin):
             return "not known"
         page = reverse("admin:proxy_conversation", args=[event.conversation])
         return format_html('<a href="{}" class="{}">all its requests</a>', page, LINK)
-
-    @admin.display(description="agent")
-    def sender(self, event: Any) -> SafeString | str:
-        return link(event.sender) if event.sender is not None else event.agent
 
     @admin.display(description="taught")
     def taught(self, event: Any) -> SafeString | str:
@@ -224,13 +224,13 @@ class RecollectionEventAdmin(EventAdmin):
 
 @admin.register(LoopEvent)
 class LoopEventAdmin(EventAdmin):
-    list_display = ("at", "agent", "request", "model", "wire", "kind", "count", "steps_taken")
+    list_display = ("at", "sender", "request", "model", "wire", "kind", "count", "steps_taken")
     list_filter = ("kind", WireFilter, ("at", DayFilter))
     list_filter_submit = True
     fields = (
         "recollection",
         "at",
-        "agent",
+        "sender",
         "model",
         "wire",
         "kind",

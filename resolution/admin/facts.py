@@ -1,11 +1,13 @@
 """Admin pages for facts."""
 
+import time
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -14,6 +16,7 @@ from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 
 from memory.admin.base import (
+    ACTION_MAX,
     COUNTED_MAX,
     ListFilter,
     Page,
@@ -35,11 +38,14 @@ from memory.models import Edge, Support
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.concepts.marks import report_marked, set_mark
+from resolution.admin.desk import UNDOING_S
+from resolution.admin.pages import changes
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.verdict import read_reason
+from resolution.errors import CannotPutBack
 from resolution.intake import retirement
 from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict
+from resolution.pages.concept_detail import find_fact_page, last_sentence, open_conflict, tell_timeline
 from resolution.pages.words import date_or_none, format_speaker, percent
 
 LIST = "admin:memory_edge_changelist"
@@ -112,7 +118,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     actions_detail = ("retire_one",)
     has_retire_permission = requires("memory.delete_edge")
     has_mute_permission = requires("memory.change_soas")
-    own_views = {"<int:object_id>/never/": "never"}
+    own_views = {"<int:object_id>/never/": "never", "put-back/": "put_back"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
         rows = super().get_queryset(request)
@@ -168,7 +174,32 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         facts = Edge.objects.filter(pk__in=keys)
         retired = retirement.retire(facts, actor=request.user.get_username(), reason="retired in the admin")
         skipped = f" {len(roots)} skipped: a dimension's root stays." if roots else ""
-        self.message_user(request, f"{retired:,} retired{more}.{skipped}")
+        told = f"{len(retired):,} retired{more}.{skipped}"
+        self._offer(request, told, [row.pk for row in retired], request.get_full_path())
+
+    @changes("memory.delete_edge")
+    def put_back(self, request: HttpRequest) -> HttpResponse:
+        """Put back the facts that the given ``rows`` of the history retired; offer the rest if time runs out."""
+        keys = [whole_number(text) or 0 for text in request.POST.get("rows", "").split(",")][:ACTION_MAX]
+        back, refused, end = 0, [], time.monotonic() + UNDOING_S
+        while keys and time.monotonic() < end:
+            try:
+                retirement.put_back(keys.pop(), actor=request.user.get_username(), reason="put back in the admin")
+                back += 1
+            except CannotPutBack as error:
+                refused.append(str(error))
+        if refused:
+            self.message_user(request, f"{len(refused):,} not put back. {refused[0]}", messages.WARNING)
+        told = f"{back:,} put back{f', {len(keys):,} still to do' if keys else ''}."
+        self._offer(request, told, keys, next_page(request))
+        return redirect(next_page(request) or LIST)
+
+    def _offer(self, request: HttpRequest, told: str, rows: list[int], back: str) -> None:
+        """Report, with a button that puts back what these rows of the history retired, if there are any."""
+        fields = {"rows": ",".join(map(str, rows)), "next": back}
+        put_back = reverse("admin:memory_edge_put_back")
+        shown = with_button(request, told, "Undo", put_back, **fields) if rows else told
+        self.message_user(request, shown, messages.SUCCESS)
 
     # --- a fact ---
 
@@ -183,6 +214,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         context |= {
             "title": f"the root of {edge.dim}" if edge.is_root else str(edge),
             "page": edge.page,
+            "timeline": tell_timeline(edge.page, request.user.has_perm),
             "said_at": date_or_none(edge.said_at),
             **({"actions_detail": []} if edge.is_root else {}),
         }

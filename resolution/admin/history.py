@@ -21,7 +21,7 @@ from memory.types import whole_number
 from resolution.admin.pages import link_to
 from resolution.errors import CannotPutBack
 from resolution.intake import retirement
-from resolution.pages.concept_detail import describe_events
+from resolution.pages.timeline import describe_events
 from resolution.pages.words import describe_history, names_in
 
 

@@ -21,13 +21,13 @@ from resolution.models import Claim, CollisionType, DecidedTriple
 PORTION = 100
 
 
-def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
-    """Move the facts from the graph to the history, in portions, each in its own transaction. Returns how many were
-    still there."""
+def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> list[EdgeHistory]:
+    """Move the facts from the graph to the history, in portions, each in its own transaction. Returns the rows of the
+    history from which those that were still there can be put back."""
     # Facts of one dimension go into the same portion, so that each portion locks few dimensions.
     by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
     portions = chunks(by_dimension, PORTION)
-    return sum(len(_retire(portion, actor, reason)) for portion in portions)
+    return [row for portion in portions for row in _retire(portion, actor, reason)]
 
 
 def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:

@@ -1,11 +1,11 @@
 """Everything known about one concept or one fact, in few queries and bounded sizes. Each part is read when a page asks
 for it, and pages only ask for what the account may view."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Case, F, IntegerField, OuterRef, Q, QuerySet, Subquery, When
@@ -16,10 +16,18 @@ from django.db.models.functions import Cast, Coalesce
 from memory.english.tokenizer import tokenise
 from memory.graph.store import IMPORTED, select_support
 from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas, Support
-from memory.types import Place
 from resolution.conflicts.queue import IN_ORDER, OPEN
-from resolution.models import Claim, Conflict, ConflictMember
-from resolution.pages.words import STATING, Origin, describe_history, find_origins, format_speaker, names_in, percent
+from resolution.models import Claim, Conflict, ConflictMember, DecisionChange
+from resolution.pages.timeline import (
+    TimelineEvent,
+    describe_events,
+    in_order,
+    tell_claims,
+    tell_facts,
+    tell_names,
+    words_of,
+)
+from resolution.pages.words import STATING, Origin, find_origins, format_speaker, percent
 
 FACTS_MAX: Final = 100
 MEMBERS_MAX: Final = 25
@@ -53,14 +61,6 @@ class TruncatedList(list[Listed]):
         return found
 
 
-class HistoryEntry(NamedTuple):
-    """A row of the history, in words. ``can_return`` is True if it retired a fact whose place is free."""
-
-    row: EdgeHistory
-    what: str
-    can_return: bool
-
-
 @dataclass(frozen=True, slots=True)
 class KnownFact:
     """A fact. ``edge.open_conflict`` is the open conflict in its slot."""
@@ -91,7 +91,9 @@ class ConceptPage:
     @cached_property
     def names(self) -> list[Alias]:
         """Its aliases or, if it is an alias itself, the row that leads to its concept."""
+        merges = DecisionChange.objects.filter(table_name=Alias._meta.db_table, key=OuterRef("pk")).order_by("-pk")
         rows = Alias.objects.filter(Q(pk=self.concept.pk) | Q(concept=self.concept))
+        rows = rows.annotate(decision=Subquery(merges.values("decision")[:1]))
         return list(rows.select_related("soas", "concept").order_by("soas__token")[:NAMES_MAX])
 
     @property
@@ -141,13 +143,16 @@ class ConceptPage:
         return _read_claims(part)
 
     @cached_property
-    def history(self) -> TruncatedList[HistoryEntry]:
-        taken = None if self.facts.has_more else {known.edge.place for known in self.facts}
-        return _read_history(taken, concept=self.concept)
+    def history(self) -> TruncatedList[EdgeHistory]:
+        return _read_history(EdgeHistory.objects.filter(concept=self.concept))
+
+    @property
+    def open_claims(self) -> list[Claim]:
+        return [row for row in self.claims if row.status in OPEN]
 
     @property
     def is_disputed(self) -> bool:
-        return any(row.status in OPEN and row.concept_id == self.concept.pk for row in self.claims)
+        return any(row.concept_id == self.concept.pk for row in self.open_claims)
 
     @property
     def is_unknown(self) -> bool:
@@ -167,13 +172,34 @@ class FactPage:
     def origins(self) -> list[Origin]:
         return find_origins(self.known.edge)
 
+    @property
+    def facts(self) -> TruncatedList[KnownFact]:
+        return TruncatedList([self.known])
+
     @cached_property
-    def history(self) -> TruncatedList[HistoryEntry]:
-        return _read_history({self.known.edge.place}, **self._slot)
+    def history(self) -> TruncatedList[EdgeHistory]:
+        return _read_history(EdgeHistory.objects.filter(**self._slot))
 
     @cached_property
     def claims(self) -> TruncatedList[Claim]:
         return _read_claims(Q(**self._slot))
+
+    @property
+    def open_claims(self) -> list[Claim]:
+        return [row for row in self.claims if row.status in OPEN]
+
+
+def tell_timeline(page: ConceptPage | FactPage, may: Callable[[str], bool]) -> list[TimelineEvent]:
+    """Return what happened, newest first, as far as the account may view it."""
+    events: list[TimelineEvent] = []
+    claims = page.claims if may("resolution.view_conflict") else []
+    if may("memory.view_edgehistory"):
+        edges = [known.edge for known in page.facts]
+        taken = None if page.facts.has_more else {edge.place for edge in edges}
+        words = [edge.parent for edge in edges] + [word for row in claims for word in words_of(row)]
+        events += tell_facts(describe_events(page.history, taken, words))
+        events += tell_names(page.names if isinstance(page, ConceptPage) else ())
+    return in_order([*events, *tell_claims(claims)])
 
 
 def find_concept_page(concept_id: int) -> ConceptPage | None:
@@ -246,21 +272,5 @@ def _read_claims(which: Q) -> TruncatedList[Claim]:
     return TruncatedList.read(rows.order_by(*order), CONFLICTS_MAX)
 
 
-def _read_history(taken: Collection[Place] | None, **which: Any) -> TruncatedList[HistoryEntry]:
-    """Return the newest events. ``taken`` is as for ``describe_events``."""
-    events = TruncatedList[Any].read(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
-    events[:] = describe_events(events, taken)
-    return events
-
-
-def describe_events(rows: Sequence[EdgeHistory], taken: Collection[Place] | None) -> list[HistoryEntry]:
-    """Describe the rows. ``taken`` are the places where their concepts have facts, or None if these are not known."""
-    tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
-    taken = set(taken or ())
-    entries = []
-    for row in rows:
-        slot, parent_id = (row.concept_id, row.dim_id), (row.before or {}).get("parent_id")
-        is_free = not {slot, (*slot, parent_id)} & taken
-        can_return = row.action == EdgeHistory.Action.RETIRE and is_free
-        entries.append(HistoryEntry(row, describe_history(row, tokens), can_return))
-    return entries
+def _read_history(rows: QuerySet[EdgeHistory]) -> TruncatedList[EdgeHistory]:
+    return TruncatedList.read(rows.select_related("concept", "dim").order_by("-at", "-pk"), HISTORY_MAX)

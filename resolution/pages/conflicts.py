@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.db.models import Q
 from django.urls import reverse
@@ -17,6 +16,7 @@ from resolution.conflicts.members import OF_FACTS, MemberRow, describe_seen, fin
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.pages import queries
 from resolution.pages.desk import DECISIONS_MAX, KEYS, Choice, DecisionLine, DeskMember
+from resolution.pages.timeline import TimelineEvent, in_order, words_of
 from resolution.pages.words import (
     STATING,
     Quote,
@@ -39,13 +39,6 @@ HISTORY_MAX: Final = 40  # lines
 QUOTES_MAX: Final = 5  # per member
 DIMENSIONS_MAX: Final = 40  # offered for a decision
 IN_LIST: Final = 3  # members named in a row of the list
-
-
-class TimelineEntry(NamedTuple):
-    at: datetime
-    what: str
-    by: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +72,7 @@ class ConflictPage:
     seen: str
     is_found: bool = True
     decided: Sequence[DecisionLine] = ()
-    history: Sequence[TimelineEntry] = ()
+    history: Sequence[TimelineEvent] = ()
     other_facts: Sequence[Edge] = ()
     ring: Sequence[Edge] = ()
     sentences: Sequence[Evidence] = ()
@@ -293,7 +286,9 @@ def load_page(conflict_id: int, claim_id: int | None = None) -> ConflictPage | N
         page,
         members=[replace(one, quotes=quotes.get(one.key, ())) for one in page.members],
         is_found=not (is_by_rules and page.is_open and not page.claims) or disagree(conflict),
-        decided=[DecisionLine(row, describe_decision(row)) for row in queries.find_decisions(conflict)[:DECISIONS_MAX]],
+        decided=[
+            DecisionLine(row, describe_decision(row)) for row in queries.find_decisions([conflict])[:DECISIONS_MAX]
+        ],
         history=_tell_history(rows, history),
         other_facts=others,
         ring=read_ring(page) if page.is_open else (),
@@ -483,34 +478,26 @@ def _quote_statements(edge: Edge, history: Iterable[EdgeHistory]) -> list[Quote]
     return quotes
 
 
-def _tell_history(rows: Sequence[MemberRow], history: Sequence[EdgeHistory]) -> list[TimelineEntry]:
+def _tell_history(rows: Sequence[MemberRow], history: Sequence[EdgeHistory]) -> list[TimelineEvent]:
     """Tell what happened to the members and in their slots, newest first."""
     slots = {slot for one in rows for slot in one.slots}
     states = Q(pk=None)
     for one in rows:
         if isinstance(one.row, ProjectState):
             states |= Q(project_id=one.row.project_id, category=one.row.category, key=one.row.key)
-    known = {word.pk: word.shown for one in rows for word in _list_words(one.row)}
+    known = {word.pk: word.shown for one in rows for word in words_of(one.row)}
     tokens = names_in((picture for row in history for picture in (row.before, row.after)), known)
     lines = [
-        TimelineEntry(row.at, describe_history(row, tokens), format_speaker(row.actor, row.source), row.reason)
+        TimelineEvent(row.at, describe_history(row, tokens), format_speaker(row.actor, row.source), row.reason)
         for row in history
         if any((row.concept_id, side["dim_id"]) in slots for side in (row.before, row.after) if side)
     ]
     if states != Q(pk=None):
         values = ProjectState.objects.filter(states).select_related("project").order_by("-id")[:HISTORY_MAX]
-        lines += [TimelineEntry(state.set_at, f"set: {state}", state.actor, state.reason) for state in values]
+        lines += [TimelineEvent(state.set_at, f"set: {state}", state.actor, state.reason) for state in values]
     for memory in (one.row for one in rows if isinstance(one.row, Memory)):
-        lines.append(TimelineEntry(memory.said_at, f"remembered: {memory}", memory.agent, ""))
+        lines.append(TimelineEvent(memory.said_at, f"remembered: {memory}", memory.agent))
         if memory.archived_at is not None:
             gone = f"{memory.get_status_display().lower()}: {memory}"
-            lines.append(TimelineEntry(memory.archived_at, gone, "", ""))
-    return sorted(lines, key=lambda line: line.at, reverse=True)[:HISTORY_MAX]
-
-
-def _list_words(row: Any) -> list[Soas]:
-    """Return the words of a fact or claim that were loaded with it."""
-    if isinstance(row, Edge):
-        return [row.concept, row.parent, row.dim]
-    words = (row.concept, row.dim, row.incoming_parent, row.existing_parent) if isinstance(row, Claim) else ()
-    return [word for word in words if word is not None]
+            lines.append(TimelineEvent(memory.archived_at, gone))
+    return in_order(lines)[:HISTORY_MAX]

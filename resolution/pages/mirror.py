@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from django.db.models import F, Q
 from django.template.loader import render_to_string
+from django.urls import reverse
 
+from memory.channels import Channel
 from memory.db.connections import fetch_rows
 from memory.dimensions import ENTITY_TYPES, find_entity_type
 from memory.english.phrases import format_count
@@ -20,7 +22,7 @@ from resolution.conflicts.members import MemberRow, read_rows
 from resolution.conflicts.opening import list_open_of
 from resolution.models import Claim, Conflict, ConflictMember
 from resolution.pages.belongings import find_belongings
-from resolution.pages.words import MEMORY_CHANGES, describe_history, names_in
+from resolution.pages.words import MEMORY_CHANGES, SPEAKING, describe_history, names_in
 
 CONCEPTS_MAX: Final = 500
 FACTS_MAX: Final = 5_000
@@ -66,14 +68,16 @@ class MirrorQuestion:
 
 
 class MirrorChange(NamedTuple):
-    """A change. ``kind`` is one word for what changed; ``place`` identifies what it changed on the page."""
+    """A change. ``kind`` is one word for what changed, ``address`` the page of it; ``place`` identifies what it changed
+    on the mirror. ``is_speaker`` is True if ``who`` has a page."""
 
     at: datetime
     kind: str
     what: str
     who: str
     place: tuple[Any, ...]
-    conflict: int | None = None
+    address: str
+    is_speaker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,11 +292,16 @@ def _of_state(project: Project, since: datetime) -> Iterator[MirrorChange]:
     for row in rows.filter(set_at__gte=since).prefetch_related("superseded").order_by("-id")[:CHANGES_MAX]:
         before = next((old.value for old in row.superseded.all()), "")
         what = f"{row}{f' (was: {before})' if before else ''}{f': {row.reason}' if row.reason else ''}"
-        yield MirrorChange(row.set_at, "state", what, row.actor, ("state", row.category, row.key))
+        yield _of_value(row, row.set_at, what, row.actor)
     for row in rows.filter(archived_at__gte=since, superseded_by=None).order_by("-id")[:CHANGES_MAX]:
         assert row.archived_at is not None
         what = f"taken back: {row}{f': {row.archive_reason}' if row.archive_reason else ''}"
-        yield MirrorChange(row.archived_at, "state", what, row.archived_by, ("state", row.category, row.key))
+        yield _of_value(row, row.archived_at, what, row.archived_by)
+
+
+def _of_value(row: ProjectState, at: datetime, what: str, who: str) -> MirrorChange:
+    address = reverse("admin:memory_projectstate_change", args=[row.pk])
+    return MirrorChange(at, "state", what, who, ("state", row.category, row.key), address)
 
 
 def _of_facts(concepts: Sequence[int], since: datetime) -> Iterator[MirrorChange]:
@@ -301,23 +310,29 @@ def _of_facts(concepts: Sequence[int], since: datetime) -> Iterator[MirrorChange
     tokens = names_in(shown for row in newest for shown in (row.before, row.after))
     for row in newest:
         place = ("fact", row.concept_id, row.dim_id)
-        yield MirrorChange(row.at, "fact", describe_history(row, tokens), row.actor, place)
+        address = reverse("admin:memory_soas_change", args=[row.concept_id])
+        what, is_speaker = describe_history(row, tokens), row.source in SPEAKING
+        yield MirrorChange(row.at, "fact", what, row.actor, place, address, is_speaker)
 
 
 def _of_memories(project: Project, since: datetime) -> Iterator[MirrorChange]:
     rows = MemoryHistory.objects.filter(memory__project=project, at__gte=since).exclude(action__in=QUIET)
     for row in rows.select_related("memory").defer("memory__lexemes").order_by("-id")[:CHANGES_MAX]:
         what = f"{MEMORY_CHANGES[row.action]}: {row.memory.text}"
-        yield MirrorChange(row.at, "memory", what, row.actor, ("memory", row.memory_id))
+        address = reverse("admin:memory_memory_change", args=[row.memory_id])
+        is_speaker = row.channel != Channel.OPERATOR
+        yield MirrorChange(row.at, "memory", what, row.actor, ("memory", row.memory_id), address, is_speaker)
 
 
 def _of_conflicts(about: Q, since: datetime) -> Iterator[MirrorChange]:
     rows = Conflict.objects.filter(about).select_related("concept", "dim").order_by("-id")
     for one in describe_conflicts(rows.filter(detected_at__gte=since)[:CHANGES_MAX]):
         row = one.conflict
-        yield MirrorChange(row.detected_at, "conflict", f"opened: {one}", "", ("conflict", row.pk), row.pk)
+        yield MirrorChange(
+            row.detected_at, "conflict", f"opened: {one}", "", ("conflict", row.pk), row.get_absolute_url()
+        )
     for one in describe_conflicts(rows.filter(resolved_at__gte=since)[:CHANGES_MAX]):
         row = one.conflict
         assert row.resolved_at is not None
         what = f"{row.get_status_display().lower()}: {one}"
-        yield MirrorChange(row.resolved_at, "conflict", what, "", ("conflict", row.pk), row.pk)
+        yield MirrorChange(row.resolved_at, "conflict", what, "", ("conflict", row.pk), row.get_absolute_url())

@@ -133,9 +133,10 @@ def touching(what: str) -> Q:
 # --- decisions ---
 
 
-def find_decisions(conflict: Conflict) -> QuerySet[Decision]:
-    """Return the decisions about the conflict or one of its claims, newest first."""
-    rows = Decision.objects.filter(Q(conflict=conflict) | Q(claim__conflict=conflict))
+def find_decisions(conflicts: Iterable[Conflict]) -> QuerySet[Decision]:
+    """Return the decisions about the conflicts and their claims, newest first."""
+    keys = [conflict.pk for conflict in conflicts]
+    rows = Decision.objects.filter(Q(conflict__in=keys) | Q(claim__conflict__in=keys))
     return rows.select_related(*Decision.NAMES, "undone_by").order_by("-id")
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory.channels import Channel, is_weaker
 from memory.english.phrases import as_compact
-from memory.models import Edge, EdgeHistory, Observation, Soas
+from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from memory.timing import REQUESTS_KEPT_DAYS, UNDATED_S, is_dated
 from resolution.models import Candidate, Claim, Decision
 
@@ -29,6 +29,8 @@ WAYS: Final = {
     "gutask": " via gutask",
     "operator": ", as an operator",
 }
+
+SPEAKING: Final = (Source.INFERRED, Source.GUTASK)  # the sources of what agents state
 
 # The actions that are statements. Moving a fact or putting it back is not.
 STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)

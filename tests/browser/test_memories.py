@@ -46,7 +46,9 @@ def test_a_memory_is_written_found_as_an_agent_finds_it_and_corrected(whole: Fes
 
     page.get_by_label("Text").fill("The griphook vault is opened by two goblins.")
     page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("was edited (olga)")).to_be_visible()
+    timeline = page.get_by_role("region", name="Timeline").get_by_role("listitem")
+    expect(timeline.first).to_contain_text("was edited")
+    expect(timeline.first).to_contain_text("olga")
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%two goblins%%'") == [(1,)]
 
 

@@ -172,6 +172,22 @@ def test_the_picture_of_a_neighbourhood_is_drawn_and_told_as_a_list(whole: Festi
     expect(olga.page.locator("[data-part=list] li").first).to_contain_text("repo")
 
 
+def test_one_walks_with_the_keyboard_from_the_picture_to_that_of_a_neighbour(whole: Festinger, olga: Person) -> None:
+    world.teach(whole, "griphook -ispart gringotts")
+    page = olga.page
+
+    olga.opens("memory_soas_change", world.concept(whole, "griphook"))
+    page.get_by_role("button", name="Two steps").click()
+    there = f"{address('memory_soas_change', world.concept(whole, 'gringotts'))}?depth=2#fst-picture"
+    page.locator(f"nav a[href='{there}']").focus()
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(f"{re.escape(there)}$"))
+    expect(page.get_by_role("heading", name="Neighbourhood")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Two steps")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("link", name="griphook", exact=True).and_(page.locator("nav a"))).to_be_in_viewport()
+
+
 def test_an_export_is_imported_after_a_look_at_what_it_would_change(
     whole: Festinger, olga: Person, tmp_path: Path
 ) -> None:

@@ -1,21 +1,24 @@
 """What is known of a project, as a page and as Markdown show it."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.models import Edge, Memory, Project, Source
+from memory.models import Edge, Memory, MemoryHistory, Project, Soas, Source
 from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.conflicts.opening import Member, open_conflict
 from resolution.memories.project_state import settle, withdraw
+from resolution.models import Claim
 from resolution.pages.mirror import Mirror, make_mirror, write_markdown
 from tests import arrange
-from tests.arrange import update
+from tests.arrange import remember, update
 
 pytestmark = pytest.mark.django_db
 
@@ -149,6 +152,29 @@ def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
     assert [fact.is_changed for fact in facts] == [False, True]
     assert [value.is_changed for value in mirror.states["decision"]] == [True]
     assert make_mirror(project, since + timedelta(hours=1)).changes == []
+
+
+def test_on_the_page_what_is_named_is_a_link_to_its_page(project: Project, admin_client: Client) -> None:
+    teach("p05.mount", "steel", "material")
+    conflict = Claim.objects.get(pk=teach("p05.mount", "wood", "material")).conflict
+    memory = remember("The laser warms up for an hour.")
+    Memory.objects.filter(pk=memory.pk).update(project=project, agent="winky", person="harry")
+    MemoryHistory.objects.filter(memory=memory).update(actor="winky", channel="user")
+
+    page = admin_client.get("/admin/mirror/p05/", {"since": "2020-01-01"}).content.decode()
+
+    links = set(re.findall(r'href="([^"]*)"[^>]*>([^<]*)</a>', page))
+    concepts = {token: key for key, token in Soas.objects.values_list("pk", "token")}
+    assert {
+        (f"/admin/memory/soas/{concepts['p05.mount']}/change/", "p05.mount"),
+        (f"/admin/memory/soas/{concepts['p05.mount']}/change/", "stated: p05.mount has steel as its material"),
+        (f"/admin/memory/soas/{concepts['material']}/change/", "material"),
+        (f"/admin/memory/memory/{memory.pk}/change/", "was written: The laser warms up for an hour."),
+        (f"/admin/resolution/conflict/{conflict.pk}/change/", "opened: p05.mount [material]: steel or wood"),
+        ("/admin/memory/agent/speaker/?agent=winky&amp;person=harry", "harry (winky)"),
+        ("/admin/memory/agent/speaker/?agent=winky", "winky"),
+        ("/admin/memory/agent/speaker/?agent=dobby", "dobby"),
+    } - links == set()
 
 
 def test_it_is_read_in_as_many_queries_however_much_there_is(project: Project) -> None:

@@ -19,7 +19,8 @@ from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, 
 from memory.running import bootstrap
 from resolution.actors import Actor
 from resolution.intake.place import Outcome
-from resolution.models import Claim
+from resolution.models import Claim, Decision
+from resolution.naming.merging import merge as merge_concepts
 from resolution.naming.names import name_concept
 from resolution.pages import concept_detail
 from resolution.pages.concept_detail import MEMBERS_MAX
@@ -186,6 +187,46 @@ def history(token: str, count: int) -> None:
         EdgeHistory(concept_id=key, dim_id=dim_id, action="retire", before=picture, actor="x", source=Source.OPERATOR)
         for _ in range(count)
     )
+
+
+def timeline(shown: str) -> list[tuple[str, list[str]]]:
+    """The events of a page, each with the addresses that it links to."""
+    events = shown.partition('<ol class="fst-history">')[2].partition("</ol>")[0].split("<li>")[1:]
+    told = [" ".join(re.sub("<[^>]*>", "", one).split()) for one in events]
+    return list(zip(told, (re.findall('href="([^"]*)"', one) for one in events), strict=True))
+
+
+def test_a_concepts_timeline_links_what_was_stated_contradicted_decided_and_merged(client: Client) -> None:
+    client.force_login(User.objects.create_superuser("albus"))
+    actor = Actor("hermione", Source.OPERATOR)
+    Claim.objects.update(conversation=b"1" * 16)
+    decision = arrange.update(Claim.objects.get().pk, actor, "it is one")
+    say("gnw isa container type")
+    merge_concepts("gnw", "gnommoweb", actor)
+    merge, conflict = Decision.objects.latest("pk"), Claim.objects.get().get_absolute_url()
+
+    told = timeline(concept_page(client))
+
+    def event(words: str) -> list[str]:
+        [found] = [links for text, links in told if text.startswith(words)]
+        return found
+
+    assert event("gnw became another name of gnommoweb just now, hermione") == [address(merge)]
+    assert event("Accepted: gnommoweb is a container [type] just now, hermione: “it is one”") == [
+        conflict,
+        address(decision),
+    ]
+    opened, speaker, message = event("contradicted: gnommoweb [type]: repo or container just now, winky")
+    assert (opened, speaker) == (conflict, "/admin/memory/agent/speaker/?agent=winky")
+    assert message.startswith("/admin/proxy/recollectionevent/origin/?conversation=3131")
+    assert (
+        event("stated: gnommoweb runs on heimdall just now, kreacher")[1]
+        == "/admin/memory/agent/speaker/?agent=kreacher"
+    )
+
+
+def address(row: Decision) -> str:
+    return f"/admin/resolution/decision/{row.pk}/change/"
 
 
 # --- the picture ---
@@ -530,7 +571,7 @@ def test_a_fact_is_retired_from_its_page_and_its_concept_s_but_no_root(operator:
 def test_a_concepts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:
     told = {
         "view_edge": ("<strong>repo</strong>", 'id="fst-neighbourhood"', "concept.js"),
-        "view_edgehistory": ("stated: gnommoweb runs on heimdall", 'id="fst-history"'),
+        "view_edgehistory": ("stated: gnommoweb runs on heimdall",),
         "view_evidence": ("gnommoweb is a &lt;repo&gt;.", 'id="fst-evidence"'),
         "view_conflict": ("/admin/resolution/conflict/", "disputed", "repo or container"),
         "view_memory": ("Gnommoweb was moved.", 'id="fst-memories"'),

@@ -187,6 +187,16 @@ def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_inje
     assert listed(client, RECOLLECTIONS, person="u-23") == listed(client, RECOLLECTIONS, q="coffee") == set()
 
 
+def test_every_page_of_an_event_leads_to_its_agent(client: Client) -> None:
+    event, loop = serve(7, conversation="3" * 32), meet_loop(7)
+    paths = (RECOLLECTIONS, LOOPS, f"{RECOLLECTIONS}live/", f"{RECOLLECTIONS}{event.pk}/change/",
+             f"{LOOPS}{loop.pk}/change/", f"{RECOLLECTIONS}conversation/{event.conversation}/")  # fmt: skip
+
+    for path in paths:
+        shown = client.get(path).content.decode()
+        assert 'href="/admin/memory/agent/speaker/?agent=dobby" class="fst-link">dobby</a>' in shown, path
+
+
 def test_what_clients_said_is_no_markup(client: Client) -> None:
     event = serve(7, agent="<i>dobby</i>", block="<recollection>\n<u>\n</recollection>", reasons={"<s>": "<em>"})
 

@@ -1,5 +1,6 @@
 """Memories and episodes in the admin."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,9 +20,11 @@ from memory.timing import undate
 from memory.types import TripleIds
 from resolution.actors import Actor
 from resolution.admin.memories import searching
+from resolution.conflicts import decide as deciding
+from resolution.conflicts.verdict import MemberKey, Verdict
 from resolution.memories import service
 from resolution.memories.remarks import compose
-from resolution.models import Decision, Run
+from resolution.models import Conflict, Decision, Run
 from resolution.nightly.consolidation import consolidate_memories
 from resolution.nightly.jobs import carry_out_requested
 from resolution.nightly.runs import run_now
@@ -146,6 +149,28 @@ def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
     consolidate()
     memory.refresh_from_db()
     assert memory.status == "active"
+
+
+def test_a_memorys_timeline_links_what_was_said_contradicted_and_decided(operator: Client) -> None:
+    old = remember("I prefer a rebase workflow.")
+    old.history.update(conversation=b"1" * 16)
+    new = remember("I prefer a merge-commit workflow.")
+    conflict = Conflict.objects.get()
+    verdict = Verdict("supersede_others", "they said so", MemberKey(new.pk, "memory"))
+    decision = deciding.decide(conflict.pk, verdict, Actor("luna", Source.OPERATOR))
+
+    timeline = see(operator, f"{PAGE}{old.pk}/change/").partition("Timeline</h2>")[2].partition("</section>")[0]
+    told = timeline.split("<li>")[1:]
+    [replaced, contradicted, said] = [
+        next(event for event in told if re.sub("<[^>]*>", "", event).strip().startswith(what))
+        for what in ("was replaced", "contradicted: ", "was written")
+    ]
+
+    assert ", luna: “they said so” ·" in replaced
+    assert f"/admin/resolution/decision/{decision.pk}/change/" in replaced
+    assert conflict.get_absolute_url() in contradicted
+    assert "/admin/memory/agent/speaker/?agent=dobby" in said
+    assert "/admin/proxy/recollectionevent/origin/?conversation=3131" in said
 
 
 def test_two_are_merged_by_hand_and_separated_again(operator: Client) -> None:

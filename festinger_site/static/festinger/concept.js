@@ -17,6 +17,7 @@
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
     let picture = null;
     let shown = null;
+    let depth = "1";
 
     // --- words ---
 
@@ -184,12 +185,31 @@
             userZoomingEnabled: window.matchMedia("(pointer: coarse)").matches, // else the wheel would no longer scroll
         });
         fit();
-        picture.on("tap", "node", (event) => window.location.assign(event.target.data("href")));
         picture.on("tap", "edge", (event) => {
             window.location.assign(event.target.data("conflict") || event.target.data("href"));
         });
-        picture.on("mouseover", "node, edge", () => graph.style.setProperty("cursor", "pointer"));
-        picture.on("mouseout", "node, edge", () => graph.style.removeProperty("cursor"));
+        picture.on("mouseover", "edge", () => graph.style.setProperty("cursor", "pointer"));
+        picture.on("mouseout", "edge", () => graph.style.removeProperty("cursor"));
+        link(data.nodes.filter((node) => node.distance));
+    }
+
+    function link(nodes) {
+        // Over the canvas, so that a concept is opened as any link is: with the keyboard, in another tab.
+        const links = new Map(nodes.map((node) => [String(node.id), concept(node)]));
+        for (const node of nodes) {
+            const own = links.get(String(node.id));
+            own.replaceChildren();
+            own.title = node.token;
+            own.setAttribute("aria-label", node.token);
+        }
+        part("links").replaceChildren(...links.values());
+        picture.on("render", () => links.forEach((own, id) => {
+            const node = picture.getElementById(id);
+            const {x, y} = node.renderedPosition();
+            Object.assign(own.style, {
+                left: `${x}px`, top: `${y}px`, width: `${node.renderedOuterWidth()}px`, height: `${node.renderedOuterHeight()}px`,
+            });
+        }));
     }
 
     function fit() {
@@ -267,7 +287,8 @@
     }
 
     function concept(node) {
-        const link = anchor(node.token, node.href);
+        // The neighbour's page begins with its picture, which reaches as far as this one.
+        const link = anchor(node.token, `${node.href}?depth=${depth}#fst-picture`);
         const underline = (isSeen) => picture?.getElementById(String(node.id)).toggleClass("fst-seen", isSeen);
         for (const [kind, isSeen] of [["focus", true], ["mouseenter", true], ["blur", false], ["mouseleave", false]]) {
             link.addEventListener(kind, () => underline(isSeen));
@@ -295,8 +316,9 @@
     const buttons = document.querySelectorAll("[data-depth]");
     let asked = 0;
 
-    async function show(depth) {
+    async function show(steps) {
         const number = ++asked;
+        depth = steps;
         try {
             const answer = await fetch(`${root.dataset.url}?depth=${depth}`, {credentials: "same-origin"});
             if (!answer.ok) {
@@ -332,5 +354,6 @@
         attributes: true, attributeFilter: ["class"],
     });
     window.addEventListener("resize", () => picture && fit());
-    show(1);
+    const wanted = new URLSearchParams(window.location.search).get("depth");
+    ([...buttons].find((button) => button.dataset.depth === wanted) || buttons[0]).click();
 })();

@@ -40,7 +40,7 @@ from resolution.intake.place import Outcome
 from resolution.intake.teaching import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
 from resolution.pages import concept_graph
-from resolution.pages.concept_detail import find_concept_page
+from resolution.pages.concept_detail import find_concept_page, tell_timeline
 from resolution.pages.concept_graph import DEPTH_MAX, Neighbourhood
 from resolution.pages.conflicts import read_seen
 
@@ -150,6 +150,7 @@ class SoasAdmin(SetsMarks, Fixed, Page):
         context |= {
             "title": concept.shown,
             "page": concept.page,
+            "timeline": tell_timeline(concept.page, request.user.has_perm),
             "memories_query": f'"{concept.token.replace("_", " ")}"',
             "marks": last_changes(concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],

@@ -18,14 +18,17 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memory.admin.base import Page, address, limit_selection, next_page
 from memory.admin.dialogs import REASON_MAX, ReasonForm, dialog, leave_dialog, with_button
+from memory.db.transactions import in_transaction
 from memory.english.phrases import format_count
 from memory.memories import store
 from memory.memories.comparing import find_contradiction
 from memory.models import Memory
 from memory.types import whole_number
 from resolution.actors import Actor
+from resolution.admin.decisions import MAY_UNDO
 from resolution.admin.pages import actor_of
 from resolution.conflicts import undo
+from resolution.conflicts.change_log import recording
 from resolution.errors import DecisionError
 from resolution.memories import merging, service
 from resolution.models import Decision
@@ -99,22 +102,34 @@ def make_dialog(act: MemoryAct) -> Any:
 
 
 def make_action(act: MemoryAct) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
-    """Return the action of the list that carries out the act on the selected memories."""
+    """Return the action of the list that carries out the act on the selected memories, each as a decision that can be
+    undone."""
+
+    @in_transaction
+    def decide(key: int, actor: Actor) -> Decision:
+        with recording(Decision.Kind.CONSOLIDATE, actor, "", arguments={"memory": key}) as decision:
+            act.change(key, actor, "")
+        return decision
 
     @admin.action(description=f"{act.label}: {act.what[0].lower()}{act.what[1:-1]}", permissions=["change"])
     def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         keys, more = limit_selection(queryset)
+        done: list[str] = []
         skipped: list[str] = []
         for key in keys:
             try:
-                act.change(key, actor_of(request), "")
+                done.append(str(decide(key, actor_of(request)).pk))
             except DecisionError as mistake:
                 skipped.append(str(mistake))
         if skipped:
-            told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
-            messages.warning(request, f"{len(skipped):,} skipped: {told}.")
-        if count := len(keys) - len(skipped):
-            page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
+            why = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
+            messages.warning(request, f"{len(skipped):,} skipped: {why}.")
+        if done:
+            told: str = f"{len(done):,} {act.done}{more}."
+            if request.user.has_perm(MAY_UNDO):
+                undoing, fields = reverse("admin:resolution_conflict_bulk_undo"), {"decisions": ",".join(done)}
+                told = with_button(request, told, "Undo", undoing, next=request.get_full_path(), **fields)
+            page.message_user(request, told, messages.SUCCESS)
 
     return act_on_many
 

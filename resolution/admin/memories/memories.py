@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from memory.admin.base import ListFilter, Page, column, link, speaker_filters, whose
 from memory.channels import Channel
 from memory.memories import store
-from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
+from memory.models import Episode, Memory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.templatetags.times import ago
 from memory.types import whole_number
@@ -33,9 +33,8 @@ from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
 from resolution.nightly.doubts import find_proposed
-from resolution.pages.words import MEMORY_CHANGES, format_date, percent
-
-HISTORY_MAX = 50  # changes shown on a memory's page
+from resolution.pages.timeline import tell_memory
+from resolution.pages.words import format_date, percent
 
 
 class StatusFilter(ListFilter):
@@ -99,6 +98,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     sortable_by = ()
     ordering = ("-id",)
     actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "delete_selected")
+    change_form_outer_after_template = "resolution/memory_timeline.html"
     actions_detail = (*acting.ACTS, "merge_with", "separate")
     readonly_fields = (
         "whose",
@@ -107,7 +107,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         "evidence",
         "conflicts",
         "replaced",
-        "happened",
         "channel",
         "source",
         "when_said",
@@ -128,8 +127,15 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
             (None, {"fields": ("text", "category", "project", "whose")}),
             ("Confidence", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot", "unfit")}),
-            ("What happened to it", {"fields": ("happened",)}),
         )
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Memory | None = None, **kwargs: Any
+    ) -> HttpResponse:
+        if obj is not None:
+            # No field: Unfold asks several times for the value of one.
+            context["timeline"] = tell_memory(obj, with_conflicts=request.user.has_perm("resolution.view_conflict"))
+        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         actor = actor_of(request)
@@ -213,12 +219,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         shown = ((what, link(one)) for what, one in pairs if one is not None)
         return format_html_join("", "<div>{} {}</div>", shown) or "none"
 
-    @admin.display(description="history")
-    def happened(self, row: Memory) -> SafeString | str:
-        return format_html_join(
-            "", "<div>{}: {} ({}){}</div>", map(describe, row.history.order_by("-id")[:HISTORY_MAX])
-        )
-
     # --- actions ---
 
     promote, promote_them = acting.make_dialog(acting.PROMOTE), acting.make_action(acting.PROMOTE)
@@ -226,15 +226,3 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     take_back, take_them_back = acting.make_dialog(acting.TAKE_BACK), acting.make_action(acting.TAKE_BACK)
     restore, restore_them = acting.make_dialog(acting.RESTORE), acting.make_action(acting.RESTORE)
     merge_with, merge_them, separate = acting.merge_with, acting.merge_them, acting.separate
-
-
-def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
-    """Return when, what, by whom, and why or how."""
-    before, after = row.before or {}, row.after or {}
-    changed = [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
-    if "confidence" in before:
-        changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
-    moved = " → ".join(name or service.SHARED for name in after.get("moved", ()))
-    how = "; ".join(filter(None, (row.reason, moved, *changed)))
-    what = "took others in" if "merged" in after else "was moved" if moved else MEMORY_CHANGES[row.action]
-    return ago(row.at), what, row.actor, f": {how}" if how else ""
