@@ -12,6 +12,7 @@ from django.db import IntegrityError
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from memory.attribution.client_names import Supporter
 from memory.db.transactions import constraint_of, in_transaction
 from memory.english.phrases import as_compact
 from memory.graph import store
@@ -144,6 +145,8 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         _put_dimensions_back(changes[Dimension])
         _put_rows_back(changes[Support])  # first: a fact without supporters would get its author
         _put_facts_back(facts, standing, actor.attribute(reason))
+        supported = {side["object_id"] for one in changes[Support] for side in (one.before, one.after) if side}
+        _end_corroboration(_keys(facts) | supported)
         for model in (Candidate, Evidence, DecidedTriple):
             _put_rows_back(changes[model])
         _put_claims_back(changes[Claim], decision)
@@ -320,6 +323,16 @@ def _put_facts_back(
             raise DecisionError(f"{text} would now close a cycle.") from error
 
 
+def _end_corroboration(keys: Collection[int]) -> None:
+    """Facts whose supporters may all be one by now are not corroborated."""
+    corroborated = Edge.objects.filter(pk__in=keys, is_corroborated=True).in_bulk()
+    supporters: dict[int, list[Supporter]] = defaultdict(list)
+    for row in Support.objects.filter(kind=Support.Kind.EDGE, object_id__in=corroborated):
+        supporters[row.object_id].append(row.supporter)
+    alone = [key for key, known in supporters.items() if all(one.may_be(known[0]) for one in known)]
+    Edge.objects.filter(pk__in=alone).update(is_corroborated=False)
+
+
 def _with_confirmations(
     change: RowChange, facts: Iterable[RowChange], standing: Mapping[Place, Edge | None]
 ) -> Snapshot:
@@ -378,9 +391,14 @@ def _put_rows_back(changes: Sequence[RowChange]) -> None:
             row.delete()
         else:
             one.model._base_manager.filter(pk=row.pk).update(**read_snapshot(one.model, one.differing))
-    gone = [one.model(**read_snapshot(one.model, one.before)) for one in changes if one.before and not one.after]
-    if gone:  # if their places are not taken by now
-        type(gone[0])._base_manager.bulk_create(gone, ignore_conflicts=True)
+    gone = {
+        one.key: one.model(**read_snapshot(one.model, one.before)) for one in changes if one.before and not one.after
+    }
+    if gone:  # if their places are not taken by now, and what made them is not undone
+        model = changes[0].model
+        unmade = set(_find_made(model, gone).filter(decision__undone_by__isnull=False).values_list("key", flat=True))
+        again = [row for key, row in gone.items() if key not in unmade]
+        model._base_manager.bulk_create(again, ignore_conflicts=True)
 
 
 def _put_claims_back(changes: Sequence[RowChange], decision: Decision) -> None:

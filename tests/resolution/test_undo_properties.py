@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from random import Random
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.memories.forgetting import ForgetScope, forget
@@ -199,6 +200,11 @@ def test_what_is_undone_newest_first_leaves_the_world_as_it_was(
 
 
 @given(statements, st.lists(acts, min_size=1, max_size=5), st.randoms(use_true_random=False))
+@example(  # the quarantine removes a support that only the merge has made
+    ["b isa c type", "c isa b membership", "e isa f type", "c isa f type"],
+    [("merge", "e", "c"), ("quarantine", "kreacher")],
+    Random(0),
+)
 @searching
 def test_what_is_undone_in_any_order_leaves_a_sound_world(
     llm: LlmServer, texts: list[str], done: list[tuple[Any, ...]], chance: Any
