@@ -15,7 +15,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from memory.attribution.client_names import Supporter, voice_of
+from memory.attribution.client_names import Supporter, is_registered, voice_of
 from memory.channels import STRONGEST_FIRST, SURE, Channel, is_weaker
 from memory.db.connections import chunks, run_together
 from memory.db.transactions import in_transaction
@@ -392,6 +392,8 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
     """Take a speaker who is forgotten out of the support of facts, and their words out of the history. What nobody else
     supports is retired, and can be put back. Yields what is retired, and what stays."""
     found = _Finder(selection.agent, person=selection.person).find_facts()
+    if _is_name_alone(selection):
+        found = [one for one in found if one.edge.agent == selection.agent]
     for stays in ("", "others have stated it, too"):
         facts = [one.edge for one in found if (one.voucher is not None) == bool(stays)]
         yield Part("fact", len(facts), tuple(map(str, facts[:SHOWN])), stays)
@@ -404,6 +406,11 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
             Candidate.objects.filter(voices__0__0=selection.agent, voices__1__isnull=True).delete()
 
 
+def _is_name_alone(selection: ForgetScope) -> bool:
+    """True of an agent without a token: all names of its address are one supporter, of which only this name goes."""
+    return bool(selection.agent) and not selection.person and not is_registered(selection.agent)
+
+
 def _forget_log(selection: ForgetScope) -> None:
     """Forget in the log of decisions what the speaker supported or stated, so that no undo brings it back under their
     name."""
@@ -411,13 +418,19 @@ def _forget_log(selection: ForgetScope) -> None:
     who = {name: one for name, one in named.items() if one}
     supported = DecisionChange.objects.filter(table_name=Support._meta.db_table)
     supported = supported.filter(Q(before__contains=who) | Q(after__contains=who))
-    keys = {(row.after or row.before or {})["object_id"] for row in supported}
-    own = Support.objects.filter(**who).exclude(channel=Channel.OPERATOR)
-    keys |= set(own.values_list("object_id", flat=True))
-    stated = DecisionChange.objects.filter(table_name=Edge._meta.db_table, key__in=keys)
+    stated = DecisionChange.objects.filter(table_name=Edge._meta.db_table)
+    own = Support.objects.filter(~Exists(Edge.objects.filter(pk=OuterRef("object_id"))), **who)
+    own = own.exclude(channel=Channel.OPERATOR)
     if selection.agent:
         author = {"agent": selection.agent}
         stated = stated.filter(Q(before__contains=author) | Q(after__contains=author))
+    if _is_name_alone(selection):
+        keys = list(stated.values_list("key", flat=True))
+        supported = supported.filter(Q(before__object_id__in=keys) | Q(after__object_id__in=keys))
+        own = own.filter(object_id__in=keys)
+    else:
+        keys = [(row.after or row.before or {})["object_id"] for row in supported]
+        stated = stated.filter(key__in=[*keys, *own.values_list("object_id", flat=True)])
     own.delete()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it

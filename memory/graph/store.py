@@ -9,10 +9,10 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from memory.attribution.client_names import Supporter, supporter_of
+from memory.attribution.client_names import Supporter, is_registered, supporter_of, voice_of
 from memory.channels import Channel, channel_of
 from memory.db.connections import Write, columns, fetch_rows, run_together
 from memory.db.locks import Lock, lock_until_commit
@@ -267,6 +267,15 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
 
 def select_support(edges: Iterable[Edge]) -> QuerySet[Support]:
     return Support.objects.filter(kind=Support.Kind.EDGE, object_id__in=[edge.pk for edge in edges])
+
+
+def select_supported(rows: QuerySet[Edge], agent: str, person: str = "") -> QuerySet[Edge]:
+    """Narrow facts to those that an agent supports, or a person behind it. Without a token all names of an address are
+    one supporter: of one of them, those that were first stated under it."""
+    named = {name: one for name, one in (("agent", voice_of(agent)), ("person", person)) if one}
+    support = Support.objects.filter(kind=Support.Kind.EDGE, object_id=OuterRef("pk"), **named)
+    is_name_alone = agent and not person and not is_registered(agent)
+    return rows.filter(Exists(support), **({"agent": agent} if is_name_alone else {}))
 
 
 def build_support(supporter: Supporter, channel: str, said_at: datetime) -> Support:

@@ -26,17 +26,17 @@ from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import NamesChanges, Narrow, Page, by_speaker, count_all
 from memory.admin.dialogs import dialog, leave_dialog
-from memory.attribution.client_names import is_registered, voice_of
+from memory.attribution.client_names import is_registered
 from memory.graph.statement import make_storable
+from memory.graph.store import select_supported
 from memory.memories.forgetting import ForgetScope, forget
-from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation, Support
+from memory.models import Agent, Edge, Episode, Evidence, Memory, Observation
 from memory.templatetags.speakers import speaker_address
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from resolution.admin.candidates import by_voice
-from resolution.admin.facts import by_supporter
 from resolution.admin.observations import by_stater
 from resolution.admin.pages import render_conflicts
 from resolution.models import Candidate, Claim, Conflict, ConflictMember
@@ -137,7 +137,7 @@ def list_taught(agent: str, person: str) -> list[Listed]:
     """Return the lists of what is there because of a speaker, each as it opens."""
     query = {"agent": agent, "person": person} if person else {"agent": agent}
     kinds: Sequence[tuple[str, QuerySet[Any], Narrow]] = (
-        ("Facts", Edge.objects.all(), by_supporter),
+        ("Facts", Edge.objects.all(), select_supported),
         ("Memories", Memory.objects.filter(status=Memory.Status.ACTIVE), by_speaker),
         ("Candidates", Candidate.objects.filter(state=Candidate.State.OPEN), by_voice),
         ("Statements", Observation.objects.all(), by_stater),
@@ -151,8 +151,7 @@ def find_conflicts(agent: str, person: str) -> QuerySet[Conflict]:
     """Return the open conflicts about a speaker's facts, memories and claims, the newest first. Claims name no
     person."""
     # Looked up from the members: those of open conflicts are few, and the facts of an agent may be many.
-    support = Support.objects.filter(kind=Support.Kind.EDGE, object_id=OuterRef("object_id"))
-    facts = by_speaker(support, voice_of(agent), person)
+    facts = select_supported(Edge.objects.filter(pk=OuterRef("object_id")), agent, person)
     memories = by_speaker(Memory.objects.filter(pk=OuterRef("object_id")), agent, person)
     kinds = ConflictMember.Kind
     members = ConflictMember.objects.filter(

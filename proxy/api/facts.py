@@ -9,12 +9,11 @@ from django.utils import timezone
 from ninja import Field
 
 from memory.access.agent_tokens import note_teacher
-from memory.attribution.client_names import voice_of
 from memory.channels import Channel
 from memory.graph.aliases import find_concepts
 from memory.graph.fact_syntax import parse_concept, parse_fact
-from memory.graph.store import NOBODY, WORDS, Attribution
-from memory.models import Edge, Project, Soas, Source, Support, find_called_like
+from memory.graph.store import NOBODY, WORDS, Attribution, select_supported
+from memory.models import Edge, Project, Soas, Source, find_called_like
 from memory.secrets.redaction import mask_secrets
 from proxy import runtime
 from proxy.access.caller import Caller
@@ -77,8 +76,7 @@ def list_all_facts(caller: Caller, given: FactQuery) -> Page[DisputedEdgeOut]:
     rows = find_facts(given.concept).order_by("-edge_id")
     rows = rows.filter(dim__token=given.dimension.lower()) if given.dimension else rows
     if given.agent:
-        stated = Support.objects.filter(kind=Support.Kind.EDGE, agent=voice_of(given.agent))
-        rows = rows.filter(pk__in=stated.values("object_id"))
+        rows = select_supported(rows, given.agent)
     if given.project:
         rows = rows.filter(concept__in=find_concepts_of(Project.objects.get(pk=find_project(caller, given.project))))
     if text := "_".join(given.q.lower().split()):

@@ -22,7 +22,6 @@ from memory.admin.base import (
     Page,
     ReadOnly,
     WordSearch,
-    by_speaker,
     column,
     limit_selection,
     link,
@@ -32,9 +31,9 @@ from memory.admin.base import (
     with_keys,
 )
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog, with_button
-from memory.attribution.client_names import voice_of
 from memory.english.phrases import shorten, tells_dimension
-from memory.models import Edge, Support
+from memory.graph.store import select_supported
+from memory.models import Edge
 from memory.templatetags.times import ago
 from memory.types import whole_number
 from resolution.admin.concepts.marks import report_marked, set_mark
@@ -86,12 +85,6 @@ class DisputedFilter(SimpleListFilter):
         return with_keys(queryset, disputed)
 
 
-def by_supporter(rows: QuerySet[Edge], agent: str, person: str) -> QuerySet[Edge]:
-    """Narrow facts to those that a speaker supports; without a token, all names of an address are one."""
-    support = by_speaker(Support.objects.filter(kind=Support.Kind.EDGE), voice_of(agent), person)
-    return rows.filter(pk__in=support.values("object_id"))
-
-
 @admin.register(Edge)
 class EdgeAdmin(WordSearch, ReadOnly, Page):
     empty = "Facts are learned from prompts that pass, or taught: gutask iknowthat 'kvasir -isa repo'."
@@ -101,7 +94,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     list_filter = (
         FlavourFilter,
         DisputedFilter,
-        *speaker_filters(by_supporter),
+        *speaker_filters(select_supported),
         "source",
         "channel",
         ("dim", AutocompleteSelectFilter),

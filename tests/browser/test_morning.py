@@ -55,6 +55,19 @@ def test_an_unknown_concept_is_taught_from_home_and_the_next_prompt_knows_it(who
     assert "\nflorble: [type] broomstick\n" in next_prompt(whole, "Polish the florble.")
 
 
+def test_enter_in_the_search_of_everything_opens_the_first_result(olga: Person) -> None:
+    olga.opens("index")
+    olga.page.keyboard.press("Control+k")
+    search = olga.page.locator("#search-input-command")
+    search.press_sequentially("program prompts")
+    search.press("Enter")  # before there are results
+    expect(olga.page.locator("#command-results li").first).to_be_visible()
+
+    search.press("Enter")
+
+    expect(olga.page).not_to_have_url(re.compile(f"{address('index')}$"))
+
+
 def test_what_cannot_be_read_as_a_fact_is_refused_and_stays_in_its_field(whole: Festinger, olga: Person) -> None:
     meet(whole, "grumplet")
 

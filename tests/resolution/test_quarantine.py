@@ -11,8 +11,10 @@ from django.utils import timezone
 
 from memory.channels import Channel
 from memory.english.doubt import SpeechAct
-from memory.graph.store import Attribution
+from memory.graph.store import Attribution, select_supported
 from memory.memories import store
+from memory.memories.forgetting import ForgetScope
+from memory.memories.forgetting import forget as forget_speaker
 from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source, Support
 from memory.timing import undate
@@ -66,6 +68,18 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
     assert graph() == before
     assert dump() == everything
     assert not Candidate.objects.filter(state="open").exists()
+
+
+def test_of_the_names_of_an_address_only_the_forgotten_one_loses_its_facts() -> None:
+    say("kvasir isa relay type", "zero@10.0.0.7")
+    say("skadi isa printer type", "mass@10.0.0.7")
+    asked = list(select_supported(Edge.objects.all(), "mass@10.0.0.7"))
+
+    forget_speaker(ForgetScope(agent="mass@10.0.0.7"))
+
+    assert [str(edge.concept) for edge in asked] == ["skadi"]
+    assert facts() == {"kvasir isa relay type"}
+    assert Support.objects.filter(agent="anonymous@10.0.0.7").count() == 1
 
 
 def test_what_it_has_corrected_is_as_it_was_before() -> None:

@@ -196,7 +196,7 @@ def test_a_fact_is_looked_at_and_not_edited(operator: Client) -> None:
     path = f"/admin/memory/edge/{edge.pk}/change/"
 
     assert operator.get(path).status_code == 200
-    assert operator.post(path, {"confidence": "0.1"}).status_code == 405
+    assert operator.post(path, {"confidence": "0.1"}).status_code == 403
 
 
 def test_a_fact_is_retired_into_the_history_and_a_root_stays(operator: Client) -> None:

@@ -1,4 +1,5 @@
-// Asks before an action on several rows, except where a page of its own asks. All works without it.
+// Asks before an action on several rows, except where a page of its own asks; Enter in the search of everything. All
+// works without it.
 (() => {
     "use strict";
 
@@ -17,3 +18,11 @@
 
     document.addEventListener("submit", ask, true);
 })();
+
+// Enter in the search of everything opens the first result, if none is chosen; without any it waits for them.
+document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.id !== "search-input-command") return;
+    if (!document.querySelector("#command-results li")) return event.stopImmediatePropagation();
+    if (document.querySelector("#command-results li.active")) return;
+    event.target.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" }));
+}, true);
