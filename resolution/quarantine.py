@@ -235,9 +235,8 @@ def _with_words(edges: QuerySet[Edge]) -> QuerySet[Edge]:
 def _find_decided(keys: Collection[int]) -> dict[int, list[Support]]:
     """Return the operators whose decisions put these facts in the graph: they vouch for them."""
     made = DecisionChange.objects.filter(table_name="urd", key__in=keys, decision__undone_by=None)
-    made = made.filter(before__isnull=True, decision__source=Source.OPERATOR).exclude(
-        decision__claim=None, decision__conflict=None
-    )
+    made = made.filter(before__isnull=True, decision__source=Source.OPERATOR)
+    made = made.exclude(decision__kind=Decision.Kind.UNDO).exclude(decision__claim=None, decision__conflict=None)
     return {
         key: [store.build_support(Supporter(actor), Channel.OPERATOR, at)]
         for key, actor, at in made.values_list("key", "decision__actor", "decision__at")

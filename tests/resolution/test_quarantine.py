@@ -19,14 +19,14 @@ from memory.memories.scope import Scope, Speaker
 from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source, Support
 from memory.timing import undate
 from resolution.conflicts import members
-from resolution.conflicts.undo import undo_run
+from resolution.conflicts.undo import undo, undo_run
 from resolution.memories.remarks import Remark
 from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
 from resolution.naming.merging import merge
 from resolution.naming.names import name_concept
 from resolution.quarantine import find_suspects, quarantine
-from tests.arrange import OPERATOR, configure, dump, facts, forget, graph, say, update
+from tests.arrange import OPERATOR, configure, decompose, dispute, dump, facts, forget, graph, say, update
 from tests.memory.memories.said import remembered
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +68,14 @@ def test_exactly_its_facts_wait_among_the_candidates_and_come_back() -> None:
     assert graph() == before
     assert dump() == everything
     assert not Candidate.objects.filter(state="open").exists()
+
+
+def test_an_operator_who_undid_a_decision_vouches_for_nothing() -> None:
+    claim = dispute("skadi isa queue type", "skadi isa stream type")
+    done = decompose(claim.pk, OPERATOR, "", existing_dimension="form", new_dimension="use")
+    undo(done.pk, OPERATOR)
+
+    assert [one.voucher for one in find_suspects("dobby").facts] == [None]
 
 
 def test_of_the_names_of_an_address_only_the_forgotten_one_loses_its_facts() -> None:

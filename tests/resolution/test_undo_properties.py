@@ -35,7 +35,10 @@ NAMES = """
     UNION ALL SELECT 'candidate', concept, parent || ' ' || dimension, voices::text, state FROM edge_candidate
     WHERE state = 'open'
     UNION ALL SELECT 'sentence', token, sentence, role, agent FROM evidence JOIN soas ON soas.id = concept_id
-    ORDER BY 1, 2, 3, 4
+    UNION ALL SELECT 'support', c.token, p.token || ' ' || d.token, support.agent || ' ' || person, support.channel
+    FROM support JOIN urd ON edge_id = object_id JOIN soas c ON c.id = urd.id JOIN soas p ON p.id = parent_id
+    JOIN soas d ON d.id = dim_id WHERE urd.id <> parent_id
+    ORDER BY 1, 2, 3, 4, 5
 """
 DIMENSIONS = ("type", "membership", "role")
 
