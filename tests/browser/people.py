@@ -79,6 +79,12 @@ class Person:
         """By a message on top of the page."""
         expect(self.page.get_by_text(text).first).to_be_visible()
 
+    def sees_change(self, what: str, *told: str) -> None:
+        """In the timeline of a row, with all that is told of it."""
+        changes = self.page.get_by_role("region", name="Timeline").get_by_role("listitem")
+        for text in told:
+            expect(changes.filter(has_text=what).first).to_contain_text(text)
+
     def types(self, *keys: str) -> None:
         self.page.wait_for_load_state()  # the page's script takes them
         for key in keys:

@@ -111,7 +111,7 @@ def test_a_dialog_has_labels_and_contrast_and_is_sent_with_the_keyboard(paths: d
     olga.page.keyboard.type("it is gone")
     olga.types("Enter")
     olga.is_told("It was deprecated.")
-    olga.is_told("became too uncertain (olga): it is gone")
+    olga.sees_change("became too uncertain", "olga", "it is gone")
 
 
 def check_in_light_and_dark(olga: Person) -> None:

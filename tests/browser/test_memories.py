@@ -46,9 +46,7 @@ def test_a_memory_is_written_found_as_an_agent_finds_it_and_corrected(whole: Fes
 
     page.get_by_label("Text").fill("The griphook vault is opened by two goblins.")
     page.get_by_role("button", name="Save and continue editing").click()
-    timeline = page.get_by_role("region", name="Timeline").get_by_role("listitem")
-    expect(timeline.first).to_contain_text("was edited")
-    expect(timeline.first).to_contain_text("olga")
+    olga.sees_change("was edited", "olga")
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%two goblins%%'") == [(1,)]
 
 
@@ -84,7 +82,7 @@ def test_a_candidate_is_promoted_and_a_memory_deprecated_and_restored(whole: Fes
     olga.opens(MEMORY, kept)
     carry_out(page, "Deprecate", "only some doors")
     olga.is_told("It was deprecated.")
-    expect(page.get_by_text("became too uncertain (olga): only some doors")).to_be_visible()
+    olga.sees_change("became too uncertain", "olga", "only some doors")
     assert world.memory(whole, kept)[0] == "deprecated"
     carry_out(page, "Restore")
     olga.is_told("It was restored.")
@@ -106,7 +104,7 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
 
     olga.is_told("1 memory merged into this one.")
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["merged_into", "active"]
-    expect(page.get_by_text("took others in (olga)")).to_be_visible()
+    olga.sees_change("took others in", "olga")
     page.get_by_role("button", name="Undo").click()
     olga.is_told("Undone: they are memories of their own again.")
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["active", "active"]
@@ -128,7 +126,7 @@ def test_a_memory_is_moved_to_another_project_and_told_what_it_contradicts_there
         olga.opens(MEMORY, world.remember(whole, text))
         page.get_by_label("Project").select_option(label="thestral", force=True)
         page.get_by_role("button", name="Save and continue editing").click()
-        expect(page.get_by_text("was moved (olga): what all projects share → thestral")).to_be_visible()
+        olga.sees_change("was moved: what all projects share → thestral", "olga")
 
     olga.is_told("both are marked as disputed")
 
