@@ -37,7 +37,8 @@ class Command(BaseCommand):
             raise CommandError(f"{error}: see {settings.MANAGE} forget --help") from None
         found = forget(selection, is_trial=is_trial)
         for part in found.parts if is_trial else ():
-            self.stdout.write(f"{part}{f' stays: {part.stays}' if part.stays else ''}")
+            stays = "stays" if part.rows == 1 else "stay"
+            self.stdout.write(f"{part} {stays}: {part.stays}" if part.stays else str(part))
             for text in part.texts:
                 self.stdout.write(f"  {' '.join(text.split())[:EXAMPLE_MAX]}")
         if is_trial:
