@@ -57,9 +57,10 @@ def test_an_unknown_concept_is_taught_from_home_and_the_next_prompt_knows_it(who
 
 def test_enter_in_the_search_of_everything_opens_the_first_result(olga: Person) -> None:
     olga.opens("index")
-    olga.page.keyboard.press("Control+k")
+    olga.types("Control+k")
     search = olga.page.locator("#search-input-command")
-    search.press_sequentially("program prompts")
+    expect(search).to_be_focused()
+    search.press_sequentially("zero hit")
     search.press("Enter")  # before there are results
     expect(olga.page.locator("#command-results li").first).to_be_visible()
 

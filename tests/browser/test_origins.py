@@ -19,7 +19,7 @@ def test_one_gets_from_a_fact_to_its_request_and_back(whole: Festinger, olga: Pe
     olga.opens("memory_edge_changelist")
     expect(olga.page.get_by_text(f"“{said}”")).to_be_visible()
     olga.opens("memory_edge_change", edge)
-    olga.page.get_by_role("link", name="the request it came in").click()
+    olga.page.get_by_role("link", name="the request it came in").first.click()
 
     expect(olga.page).to_have_url(re.compile("recollectionevent/[0-9a-f]{16}/change"))
     expect(olga.page.locator("body")).to_contain_text(f"callay-box runs on frabjous-day, inserted: “{said}”")
@@ -32,7 +32,7 @@ def test_one_gets_from_a_fact_to_its_request_and_back(whole: Festinger, olga: Pe
 
     whole.run("DELETE FROM recollection_event")
     olga.opens("memory_edge_change", edge)
-    olga.page.get_by_role("link", name="the request it came in").click()
+    olga.page.get_by_role("link", name="the request it came in").first.click()
     olga.is_told("That request is no longer kept: requests are for 7 days.")
     expect(olga.page.locator("body")).to_contain_text(said)
 

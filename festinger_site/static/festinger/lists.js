@@ -22,7 +22,11 @@
 // Enter in the search of everything opens the first result, if none is chosen; without any it waits for them.
 document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.id !== "search-input-command") return;
-    if (!document.querySelector("#command-results li")) return event.stopImmediatePropagation();
     if (document.querySelector("#command-results li.active")) return;
+    if (!document.querySelector("#command-results li")) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        return;
+    }
     event.target.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" }));
 }, true);
