@@ -400,7 +400,7 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
         clear_sentences(selection)
         store.lock_dimensions(one.edge.dim_id for one in found)
         _take_out(found, Actor("festinger", Source.FESTINGER).attribute(FORGOTTEN), is_forgotten=True)
-        _forget_log(selection)
+        _forget_log(selection, [one.edge.pk for one in found])
         if not selection.person:
             Candidate.objects.filter(voices__0__0=selection.agent, voices__1__isnull=True).delete()
 
@@ -410,9 +410,9 @@ def _is_name_alone(selection: ForgetScope) -> bool:
     return bool(selection.agent) and not selection.person and not is_registered(selection.agent)
 
 
-def _forget_log(selection: ForgetScope) -> None:
+def _forget_log(selection: ForgetScope, taken_out: Sequence[int]) -> None:
     """Forget in the log of decisions what the speaker supported or stated, so that no undo brings it back under their
-    name."""
+    name. ``taken_out``: the keys of facts that they supported until now."""
     named = {"agent": voice_of(selection.agent), "person": selection.person}
     who = {name: one for name, one in named.items() if one}
     supported = DecisionChange.objects.filter(table_name=Support._meta.db_table)
@@ -427,9 +427,9 @@ def _forget_log(selection: ForgetScope) -> None:
         keys = list(stated.values_list("key", flat=True))
         supported = supported.filter(Q(before__object_id__in=keys) | Q(after__object_id__in=keys))
         own = own.filter(object_id__in=keys)
-    else:
+    elif selection.person:
         keys = [(row.after or row.before or {})["object_id"] for row in supported]
-        stated = stated.filter(key__in=[*keys, *own.values_list("object_id", flat=True)])
+        stated = stated.filter(key__in=[*keys, *own.values_list("object_id", flat=True), *taken_out])
     own.delete()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
