@@ -15,7 +15,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from memory.attribution.client_names import Supporter, is_registered, voice_of
+from memory.attribution.client_names import Supporter, is_one_of_address, voice_of
 from memory.channels import STRONGEST_FIRST, SURE, Channel, is_weaker
 from memory.db.connections import chunks, run_together
 from memory.db.transactions import in_transaction
@@ -391,7 +391,7 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
     """Take a speaker who is forgotten out of the support of facts, and their words out of the history. What nobody else
     supports is retired, and can be put back. Yields what is retired, and what stays."""
     found = _Finder(selection.agent, person=selection.person).find_facts()
-    if _is_name_alone(selection):
+    if is_one_of_address(selection.agent, selection.person):
         found = [one for one in found if one.edge.agent == selection.agent]
     for stays in ("", "others have stated it, too"):
         facts = [one.edge for one in found if (one.voucher is not None) == bool(stays)]
@@ -403,11 +403,6 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
         _forget_log(selection, [one.edge.pk for one in found])
         if not selection.person:
             Candidate.objects.filter(voices__0__0=selection.agent, voices__1__isnull=True).delete()
-
-
-def _is_name_alone(selection: ForgetScope) -> bool:
-    """True of an agent without a token: all names of its address are one supporter, of which only this name goes."""
-    return bool(selection.agent) and not selection.person and not is_registered(selection.agent)
 
 
 def _forget_log(selection: ForgetScope, taken_out: Sequence[int]) -> None:
@@ -423,7 +418,7 @@ def _forget_log(selection: ForgetScope, taken_out: Sequence[int]) -> None:
     if selection.agent:
         author = {"agent": selection.agent}
         stated = stated.filter(Q(before__contains=author) | Q(after__contains=author))
-    if _is_name_alone(selection):
+    if is_one_of_address(selection.agent, selection.person):
         keys = list(stated.values_list("key", flat=True))
         supported = supported.filter(Q(before__object_id__in=keys) | Q(after__object_id__in=keys))
         own = own.filter(object_id__in=keys)

@@ -1,4 +1,4 @@
-"""Acts of the admin: dialogs that ask first, links that open them, and messages with a button that undoes an act."""
+"""Acts of the admin: dialogs that ask first, and messages with a button that undoes an act."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -16,7 +16,7 @@ from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from memory.admin.base import LINK, Page, address, next_page
+from memory.admin.base import Page, address, next_page
 from memory.types import whole_number
 
 REASON_MAX: Final = 500  # characters
@@ -42,15 +42,6 @@ def leave_dialog(request: HttpRequest, to: str, *args: Any) -> HttpResponse:
     the dialogs, would show that page inside the dialog."""
     response = redirect(next_page(request)) if next_page(request) else redirect(to, *args)
     return HttpResponse(headers={"HX-Redirect": response.url}) if "HX-Request" in request.headers else response
-
-
-def dialog_link(label: str, address: str) -> SafeString:
-    """Return a link that opens the dialog of that address."""
-    return format_html(
-        '<a href="{}" hx-get="{}" hx-target="#modal-content" hx-select="#dialog"'
-        ' x-on:htmx:after-on-load="openModal = true" class="{}">{}</a>',
-        address, address, LINK, label,
-    )  # fmt: skip
 
 
 def with_button(

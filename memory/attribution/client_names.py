@@ -48,6 +48,12 @@ def is_registered(agent: str) -> bool:
     return bool(agent) and _address_of(agent) is None
 
 
+def is_one_of_address(agent: str, person: str = "") -> bool:
+    """True of an agent without a token, and no person behind it: one of the names of an address, which are one
+    supporter."""
+    return bool(agent) and not person and not is_registered(agent)
+
+
 def is_reserved(name: str) -> bool:
     """True if nobody may be registered under this name."""
     return name.casefold() in (ANONYMOUS, LOOPBACK) or not is_registered(name)

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from memory.attribution.client_names import Supporter, is_registered, supporter_of, voice_of
+from memory.attribution.client_names import Supporter, is_one_of_address, supporter_of, voice_of
 from memory.channels import Channel, channel_of
 from memory.db.connections import Write, columns, fetch_rows, run_together
 from memory.db.locks import Lock, lock_until_commit
@@ -274,8 +274,7 @@ def select_supported(rows: QuerySet[Edge], agent: str, person: str = "") -> Quer
     one supporter: of one of them, those that were first stated under it."""
     named = {name: one for name, one in (("agent", voice_of(agent)), ("person", person)) if one}
     support = Support.objects.filter(kind=Support.Kind.EDGE, object_id=OuterRef("pk"), **named)
-    is_name_alone = agent and not person and not is_registered(agent)
-    return rows.filter(Exists(support), **({"agent": agent} if is_name_alone else {}))
+    return rows.filter(Exists(support), **({"agent": agent} if is_one_of_address(agent, person) else {}))
 
 
 def build_support(supporter: Supporter, channel: str, said_at: datetime) -> Support:

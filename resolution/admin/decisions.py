@@ -12,9 +12,10 @@ from django.utils.safestring import SafeString
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action
 
-from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
-from memory.admin.dialogs import ReasonForm, dialog, dialog_link, leave_dialog
+from memory.admin.base import LINK, ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.models import Source
+from memory.templatetags.dialogs import dialog_link
 from memory.types import whole_number
 from resolution.admin.pages import actor_of, link_to, link_to_claim
 from resolution.conflicts import undo
@@ -137,7 +138,7 @@ class DecisionAdmin(ReadOnly, Page):
         if self.state(decision) != "in force":
             return ""
         address = reverse("admin:resolution_decision_undo", args=[decision.pk])
-        return dialog_link("Undo…", f"{address}?{urlencode({'next': reverse(LIST)})}")
+        return dialog_link("Undo…", f"{address}?{urlencode({'next': reverse(LIST)})}", css=LINK)
 
     @action(
         description="Undo", permissions=["undo"],

@@ -14,9 +14,10 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action
 from unfold.views import ChangeList
 
-from memory.admin.base import Page, ReadOnly, WordSearch, link, render_preformatted, requires
-from memory.admin.dialogs import ReasonForm, dialog, dialog_link, leave_dialog
+from memory.admin.base import LINK, Page, ReadOnly, WordSearch, link, render_preformatted, requires
+from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.models import Edge, EdgeHistory
+from memory.templatetags.dialogs import dialog_link
 from memory.types import whole_number
 from resolution.admin.pages import link_to
 from resolution.errors import CannotPutBack
@@ -84,7 +85,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         if not row.can_return:
             return ""
         address = reverse("admin:memory_edgehistory_put_back", args=[row.pk])
-        return dialog_link("Put back…", f"{address}?{urlencode({'next': row.page_of_list})}")
+        return dialog_link("Put back…", f"{address}?{urlencode({'next': row.page_of_list})}", css=LINK)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         retired = EdgeHistory.objects.filter(pk=whole_number(str(object_id)) or 0, action=EdgeHistory.Action.RETIRE)

@@ -83,6 +83,7 @@ class RunAdmin(ReadOnly, Page):
         run = kwargs["obj"]
         decided = run.decisions.select_related(*Decision.NAMES, "undone_by").order_by("id")
         undoable = run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
+        count = 0 if run.is_open else undoable.count()
         # What the run tried or proposed, and is still undecided.
         left = run.claims.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
         more = {
@@ -91,7 +92,7 @@ class RunAdmin(ReadOnly, Page):
             "left": list(left[: LEFT_SHOWN + 1]),
             "left_shown": LEFT_SHOWN,
             "model": LanguageModel.objects.filter(model_name=run.model_name).first() if run.model_name else None,
-            "undoable": 0 if run.is_open else undoable.count(),
+            "undo_label": f"Undo this whole run: {format_count(count, 'decision')}…" if count else "",
             "memories": describe_memories(run),
             "title": f"Run {run.pk}",
             "subtitle": None,

@@ -14,10 +14,11 @@ from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from memory.admin.base import link, next_page, requires
-from memory.admin.dialogs import dialog, dialog_link, leave_dialog, with_button
+from memory.admin.base import LINK, link, next_page, requires
+from memory.admin.dialogs import dialog, leave_dialog, with_button
 from memory.memories.unfit import set_unfit
 from memory.models import Episode, Memory
+from memory.templatetags.dialogs import dialog_link
 from memory.types import whole_number
 
 NEVER: Final = "Never for such prompts"
@@ -79,4 +80,4 @@ class Unfits:
         prompts = Episode.objects.filter(pk__in=row.unfit_for).defer("lexemes")
         told = format_html_join("", "<div>{}</div>", ((link(one),) for one in prompts))
         allow = reverse(f"admin:memory_{row._meta.model_name}_allow", args=[row.pk])
-        return format_html("{}{}", told, dialog_link("Allow again…", allow))
+        return format_html("{}{}", told, dialog_link("Allow again…", allow, css=LINK))
