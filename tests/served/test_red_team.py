@@ -366,7 +366,7 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     assert {row[0] for row in whole.edges("rune")} == {*names[200:], "runestone"}
 
     undo = f"{str(done.url).removesuffix('change/')}undo/"
-    while "not reached in time" in submit(operator, str(done.url), undo).text:
+    while "not reached in time" in submit(operator, str(done.url), undo, _form_submitted="true").text:
         pass  # the page says that the rest is undone in the same way
 
     assert whole.teach("runestone -isa rock").status_code == 200
