@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
+from os.path import commonprefix
 from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
@@ -87,6 +89,7 @@ _ABOUT: Final = re.compile(
     rf"(?: {_FROM_MEMORY})?|(?P<memory>.+) {_FROM_MEMORY}))"
 )
 _POLITE: Final = re.compile(rf"{_LEADS}{_PLEASE}?{_POLITELY}")
+_COURTEOUS: Final = re.compile(rf"{_LEADS}(?:{_PLEASE}|{_POLITELY})")
 _OUTER: Final = re.compile(rf"^[\s*_~{_EMOJI}]+|[\s.!?\u2026*_~;:,){_EMOJI}-]+$")
 _SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
 # Where a thing is that is to be deleted; and a second order.
@@ -102,6 +105,7 @@ _FICTION: Final = re.compile(
     r"\b(?:story|stories|tale|poem|song|lyrics|joke|jokes|scene|dialog|dialogue|script|screenplay|play|novel|chapter"
     r"|sketch|limerick|haiku|fairy ?tale|fanfic|character|villain|hero))\b"
 )
+_I_AM: Final = re.compile(r"\b(?:i'm|i am|the user is) ([^.!?;\n]+)")
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
 
@@ -135,7 +139,8 @@ class Topic(NamedTuple):
     def is_in(self, text: str) -> bool:
         """True if a text is about it."""
         if self.kind is TopicKind.OWN:
-            return _own_pattern(self.text).search(_plain(text)) is not None
+            plain = _plain(text)
+            return _own_pattern(self.text).search(plain) is not None or _is_state(self.text, plain)
         wanted = self.stems
         return self.kind is TopicKind.SPEAKER or (bool(wanted) and wanted <= {stem(word) for word in words_of(text)})
 
@@ -152,9 +157,7 @@ class Topic(NamedTuple):
     @property
     def fragments(self) -> tuple[str, ...]:
         """Parts of words that every text about it contains, in lower case."""
-        words = (self.text,) if self.kind is TopicKind.OWN else tuple(self.stems)
-        pieces = {piece for word in words for piece in (words_of(word) if self.kind is TopicKind.OWN else (word,))}
-        return tuple(sorted(_shorten(piece) for piece in pieces))
+        return tuple(sorted(map(_shorten, self.stems)))
 
 
 class ForgetRequest(NamedTuple):
@@ -248,6 +251,8 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
     kind = found.lastgroup or ""
     start, end = found.span(kind)
     told = bare[start:end].strip() if len(bare) == len(small) else small[start:end].strip()
+    if kind == "name" and _COURTEOUS.match(small) and _plain(told).startswith("my "):
+        told = _OTHER_CLAUSE.split(told)[0]  # and why
     plain = _plain(told)
     if kind == "that":
         return Topic(TopicKind.WORDS, told) if _is_clause(told) else None
@@ -307,6 +312,23 @@ def _own_pattern(noun: str) -> re.Pattern[str]:
     words = r"[\s-]+".join(re.escape(word) for word in noun.replace("-", " ").split())
     adjectives = "|".join(sorted(_OWN_ADJECTIVES))
     return re.compile(rf"\b(?:my|the user's)\s+(?:(?:{adjectives})\s+)?{words}(?:e?s)?\b")
+
+
+def _is_state(noun: str, text: str) -> bool:
+    """True if a text says of its speaker that they are what the noun names: `I'm allergic to nuts` is `my nut allergy`."""
+    *others, head = content_stems(noun)
+    for found in _I_AM.finditer(text):
+        words = words_of(found[1])
+        adjectives = takewhile(lambda word: not is_closed_class(word), words[:2])
+        stems = {stem(word) for word in words}
+        if any(_is_derived(stem(word), head) for word in adjectives) and stems.issuperset(others):
+            return True
+    return False
+
+
+def _is_derived(one: str, other: str) -> bool:
+    """True for the stems of words like `allergic` and `allergy`, `pregnant` and `pregnancy`."""
+    return len(commonprefix((one, other))) >= max(5, len(one) - 2, len(other) - 2)
 
 
 def _shorten(word: str) -> str:
