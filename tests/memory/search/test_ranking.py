@@ -399,6 +399,11 @@ def test_a_profile_comes_whatever_is_asked_the_newest_first() -> None:
     assert ids(choose_for_prompt(index_of(*profile), ask()).profile) == [2, 1]
 
 
+@labelled(__file__, "change")
+def test_a_message_that_gives_something_up_tells_a_change(said: str, *, tells: bool) -> None:
+    assert tells_change(said) is tells
+
+
 @labelled(__file__, "list")
 def test_some_questions_are_answered_by_a_list(query: str, kind: str) -> None:
     assert asks_for_list(query) == kind
