@@ -119,7 +119,7 @@ class Suspects:
 
 def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
     """Find what is there because this agent said it, optionally only what it first said since then."""
-    claims = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
+    claims = _find_claims(agent)
     names = Alias.objects.filter(agent=agent).exclude(channel=Channel.OPERATOR)
     # Aliases that its renamings have left stay: each renaming is a run of its own.
     renamed = Decision.objects.filter(kind=Decision.Kind.MERGE, actor=agent, undone_by=None)
@@ -136,6 +136,10 @@ def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
         list(names.select_related("soas", "concept").order_by("pk")),
         _find_memories(agent, since),
     )
+
+
+def _find_claims(agent: str) -> QuerySet[Claim]:
+    return Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
 
 
 @dataclass(slots=True)
@@ -396,9 +400,14 @@ def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
     for stays in ("", "others have stated it, too"):
         facts = [one.edge for one in found if (one.voucher is not None) == bool(stays)]
         yield Part("fact", len(facts), tuple(map(str, facts[:SHOWN])), stays)
+    # A claim does not name the person behind its agent.
+    claims = Claim.objects.none() if selection.person else _find_claims(selection.agent)
+    rows = list(claims.select_related("concept", "dim", "incoming_parent"))
+    yield Part("claim", len(rows), tuple(str(row.fact) for row in rows[:SHOWN]))
     if not is_trial:
         clear_sentences(selection)
-        store.lock_dimensions(one.edge.dim_id for one in found)
+        store.lock_dimensions({one.edge.dim_id for one in found} | {row.dim_id for row in rows})
+        _dismiss(claims, FORGOTTEN)
         _take_out(found, Actor("festinger", Source.FESTINGER).attribute(FORGOTTEN), is_forgotten=True)
         _forget_log(selection, [one.edge.pk for one in found])
         if not selection.person:
@@ -415,9 +424,13 @@ def _forget_log(selection: ForgetScope, taken_out: Sequence[int]) -> None:
     stated = DecisionChange.objects.filter(table_name=Edge._meta.db_table)
     own = Support.objects.filter(~Exists(Edge.objects.filter(pk=OuterRef("object_id"))), **who)
     own = own.exclude(channel=Channel.OPERATOR)
+    claimed = DecisionChange.objects.none()
     if selection.agent:
         author = {"agent": selection.agent}
-        stated = stated.filter(Q(before__contains=author) | Q(after__contains=author))
+        of_author = Q(before__contains=author) | Q(after__contains=author)
+        stated = stated.filter(of_author)
+        if not selection.person:
+            claimed = DecisionChange.objects.filter(of_author, table_name=Claim._meta.db_table)
     if is_one_of_address(selection.agent, selection.person):
         keys = list(stated.values_list("key", flat=True))
         supported = supported.filter(Q(before__object_id__in=keys) | Q(after__object_id__in=keys))
@@ -428,7 +441,7 @@ def _forget_log(selection: ForgetScope, taken_out: Sequence[int]) -> None:
     own.delete()
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
-        for rows in (supported, stated):
+        for rows in (supported, stated, claimed):
             rows.update(before=None, after=None, is_forgotten=True)
         cursor.execute("SET LOCAL festinger.redacting = 'off'")
 
@@ -444,14 +457,17 @@ def _dismiss_claims(claims: Sequence[Claim], actor: Actor, note: str) -> int:
             by_concept[row.concept].append(row)
     for concept, some in by_concept.items():
         with recording(Decision.Kind.QUARANTINE, actor, note, arguments={"concept": concept.token}):
-            Claim.objects.filter(pk__in=[row.pk for row in some]).update(
-                status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(),
-                claimed_until=None,
-            )  # fmt: skip
+            _dismiss(Claim.objects.filter(pk__in=[row.pk for row in some]), note)
             stated = [row for row in some if not row.is_retraction]
             rulings.remember({row.incoming: {row.agent} for row in stated}, DecidedTriple.Kind.DISMISSED)
             _note_candidates(Assertion(row.fact, row.attribution) for row in stated)
     return len(waiting)
+
+
+def _dismiss(claims: QuerySet[Claim], note: str) -> None:
+    claims.update(
+        status=Claim.Status.DISMISSED, resolution={"reason": note}, resolved_at=timezone.now(), claimed_until=None
+    )
 
 
 @in_transaction

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.memories.forgetting import ForgetScope, forget
-from memory.models import Evidence, Soas
-from resolution.conflicts.queue import recheck_claims
+from memory.models import Edge, Evidence, Soas, Support
+from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.conflicts.undo import undo
 from resolution.conflicts.verdict import KINDS, Verdict
 from resolution.errors import DecisionError
@@ -250,6 +250,8 @@ def test_what_is_forgotten_comes_back_by_no_undo(
             check_the_world()
 
         assert find_tables_with(f"{forgotten} says") == []
+        assert not Support.objects.filter(agent=forgotten, object_id__in=Edge.objects.values("pk")).exists()
+        assert not Claim.objects.filter(agent=forgotten, status__in=OPEN).exists()
 
 
 def find_tables_with(words: str) -> list[tuple[Any, ...]]:
