@@ -24,8 +24,8 @@ from memory.timing import is_dated
 from memory.types import NoteKey, NoteState, TripleIds
 
 GIVEN: Final = "given"
-GIVEN_BEFORE: Final = "already in this conversation"
-CAME_WITH: Final = "came with a better line that is already in this conversation"
+GIVEN_BEFORE: Final = "given earlier in this conversation"
+CAME_WITH: Final = "came with a better line that was given earlier in this conversation"
 NO_ROOM: Final = "no room"
 CHANGED: Final = "superseded"
 SAME: Final = "the facts say so already"

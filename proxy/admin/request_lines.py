@@ -19,6 +19,7 @@ from memory.recall.notes import GIVEN
 from memory.timing import FIRST_DATED
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.prompts.search import tell_how
+from resolution.conflicts.opening import list_open_of
 
 May = Callable[[str], bool]  # which permissions an account has
 
@@ -31,20 +32,23 @@ NEAR: Final = timedelta(milliseconds=5)
 
 
 class Kind(NamedTuple):
-    """A kind of line: its name on the page, its model, and the acts that take it back and keep it out of such prompts,
-    each with its permission."""
+    """A kind of line: its name on the page and as a member of conflicts, its model, and the acts that take it back and
+    keep it out of such prompts, each with its permission."""
 
     name: str
+    member: str
     model: type[Model]
     take_back: tuple[str, str]
     never: tuple[str, str] | None = None
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "fact": Kind("fact", Edge, (RETIRE, "memory_edge_retire_one"), ("memory.change_soas", "memory_edge_never")),
-    "memory": Kind("memory", Memory, (CHANGE, "memory_memory_take_back"), (CHANGE, "memory_memory_never")),
-    "episode": Kind("message", Episode, (CHANGE, "memory_episode_take_back"), (CHANGE, "memory_episode_never")),
-    "state": Kind("project state", ProjectState, ("memory.change_projectstate", "memory_projectstate_take_back")),
+    "fact": Kind("fact", "edge", Edge, (RETIRE, "memory_edge_retire_one"), ("memory.change_soas", "memory_edge_never")),
+    "memory": Kind("memory", "memory", Memory, (CHANGE, "memory_memory_take_back"), (CHANGE, "memory_memory_never")),
+    "episode": Kind("message", "", Episode, (CHANGE, "memory_episode_take_back"), (CHANGE, "memory_episode_never")),
+    "state": Kind(
+        "project state", "project_state", ProjectState, ("memory.change_projectstate", "memory_projectstate_take_back")
+    ),
 }
 
 
@@ -59,6 +63,7 @@ class Line(NamedTuple):
     why: str
     how: str
     row: Model | None
+    conflict: int | None = None  # the open one in which it is disputed
     acts: Sequence[tuple[str, str]] = ()
 
     @property
@@ -92,7 +97,8 @@ def tell_requests(events: Sequence[RecollectionEvent], may: May, page: str) -> l
     acts lead back to."""
     if not events:
         return []
-    rows, facts = _find_rows(events, may), _find_facts(events, may)
+    rows = _find_rows(events, may) | {("fact", edge.pk): edge for edge in _find_facts(events, may)}
+    conflicts = _find_conflicts(rows) if may("resolution.view_conflict") else {}
     told = [Told(event) for event in events]
     loops = LoopEvent.objects.filter(request__in=[event.pk for event in events]).order_by("at", "id")
     by_request = {one.event.pk: one for one in told}
@@ -101,7 +107,7 @@ def tell_requests(events: Sequence[RecollectionEvent], may: May, page: str) -> l
     if conversation := events[0].conversation:
         _assign(told, conversation, may)
     for one in told:
-        one.lines += _list_lines(one, rows, facts, may, page)
+        one.lines += _list_lines(one, rows, conflicts, may, page)
     return told
 
 
@@ -156,26 +162,41 @@ def _find_rows(events: Sequence[RecollectionEvent], may: May) -> dict[tuple[str,
     return rows
 
 
+def _find_conflicts(rows: Mapping[tuple[str, int], Any]) -> dict[tuple[str, int], int]:
+    """Return the open conflicts of disputed rows."""
+    return {
+        (name, key): open_ones[0]["id"]
+        for name, kind in KINDS.items()
+        if kind.member and (ids := [key for of, key in rows if of == name])
+        for key, open_ones in list_open_of(kind.member, ids).items()
+    }
+
+
 def _list_lines(
-    one: Told, rows: Mapping[tuple[str, int], Any], facts: Sequence[Edge], may: May, page: str
+    one: Told, rows: Mapping[tuple[str, int], Any], conflicts: Mapping[tuple[str, int], int], may: May, page: str
 ) -> Iterator[Line]:
     event, prompt = one.event, one.prompt
-    for edge in facts:
+    shown = event.block.splitlines()
+    for key, edge in rows.items():
+        if key[0] != "fact" or event.reasons.get(edge.concept.token) != RECALLED:
+            continue
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
-        sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
-        # In the style compact all facts of a concept are one line. Facts that were placed later are left out.
-        is_shown = event.reasons.get(edge.concept.token) == RECALLED
-        if is_shown and (sentence in event.block or f"{concept}: " in event.block):
+        # A line may have all facts of a concept, or both values of a slot. Facts that were placed later are left out.
+        if any(concept in line and parent in line for line in shown):
+            sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
             by = edge.agent or edge.get_source_display()
-            yield Line("fact", sentence, by, edge.said_at, "", NAMED, edge, _list_acts("fact", edge, prompt, may, page))
+            acts = _list_acts("fact", edge, prompt, may, page)
+            yield Line("fact", sentence, by, edge.said_at, "", NAMED, edge, conflicts.get(key), acts)
     for note in sorted(event.notes, key=lambda note: note["why"] != GIVEN):
-        row, name = rows.get((note["kind"], note["id"])), KINDS[note["kind"]].name
+        key = note["kind"], note["id"]
+        row, name = rows.get(key), KINDS[note["kind"]].name
         text = "deleted or set aside since" if row is None else str(getattr(row, "text", None) or row)
         by = " / ".join(filter(None, (getattr(row, each, "") for each in ("agent", "person", "actor", "role"))))
         said_at = getattr(row, "said_at", None) or getattr(row, "set_at", None)
         how = NAMED if note["kind"] == "state" else tell_how(note)
         acts = _list_acts(note["kind"], row, prompt, may, page)
-        yield Line(name, text, by, said_at, "" if note["why"] == GIVEN else note["why"], how, row, acts)
+        why = "" if note["why"] == GIVEN else note["why"]
+        yield Line(name, text, by, said_at, why, how, row, conflicts.get(key), acts)
 
 
 def _list_acts(kind: str, row: Any, prompt: Episode | None, may: May, page: str) -> list[tuple[str, str]]:

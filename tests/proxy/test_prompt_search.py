@@ -188,7 +188,7 @@ def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:
     texts = chat.says("And who runs the billing database?")
 
     assert [lines_in(text) for text in texts] == [[], [MOVED_LINE], [], []]
-    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "already in this conversation", **ALIKE}]
+    assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given earlier in this conversation", **ALIKE}]
 
 
 def test_what_came_with_a_line_that_was_given_before_is_given_only_if_it_is_newer(
@@ -421,6 +421,6 @@ def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None
     assert changed[-1].endswith(render_block(["state: decision.material = PEEK (disputed)"]))
     assert [event["notes"] for event in proxy.events.added] == [
         [{"kind": "state", "id": 1, "why": "given"}],
-        [{"kind": "state", "id": 1, "why": "already in this conversation"}],
+        [{"kind": "state", "id": 1, "why": "given earlier in this conversation"}],
         [{"kind": "state", "id": 2, "why": "given"}],
     ]

@@ -16,7 +16,7 @@ from proxy.formats import FORMATS
 from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.prompts.records import new_request_info
-from tests.arrange import teach
+from tests.arrange import dispute, teach
 from tests.memory.memories.said import digest_of, remembered, said
 from tests.worlds import Login
 
@@ -102,6 +102,17 @@ def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and
     assert page.index(">Answer in two sentences.<") < page.index(">The printer is broken.<")
     assert memory.agent in page
     assert "likeness 0.61, floor 0.48" in page
+
+
+def test_a_disputed_line_leads_to_its_conflict(client: Client) -> None:
+    conflict = dispute("sleipnir ispart tyr runs-on", "sleipnir ispart baldur runs-on").conflict
+    block = "<recollection>\nsleipnir runs on tyr or baldur (disputed).\n</recollection>"
+    event = serve(8, reasons={"sleipnir": "recalled"}, block=block)
+
+    page = page_of(client, event)
+
+    assert ">sleipnir runs on tyr</a>" in page
+    assert f'href="{conflict.get_absolute_url()}">disputed</a>' in page
 
 
 def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client: Client) -> None:
