@@ -82,7 +82,10 @@ _ALIKE: Final = """
 _FACTS: Final = """
     SELECT edge_id, confidence, extract(epoch FROM said_at)::float8, agent, channel,
         coalesce(nullif(concept.label, ''), concept.token), coalesce(nullif(parent.label, ''), parent.token),
-        dimension.token, is_isa, concept.id, dimension.id, parent.id
+        dimension.token, is_isa, EXISTS (
+            SELECT FROM conflict_member AS member JOIN conflict ON conflict.id = conflict_id
+            WHERE member.kind = 'edge' AND object_id = edge_id AND status = 'open'
+        ), concept.id, dimension.id, parent.id
     FROM urd JOIN soas concept ON concept.id = urd.id JOIN soas parent ON parent.id = parent_id
     JOIN soas dimension ON dimension.id = dim_id
     WHERE urd.id <> parent_id AND NOT concept.is_muted AND confidence >= %(least)s

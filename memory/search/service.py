@@ -130,9 +130,9 @@ def embed_query(embedder: str, text: str, timeout_s: float) -> Vector | None:
 
 def _tell(row: Sequence[Any], shares: Mapping[str, float]) -> Found:
     """Return the fact of a row of ``read_facts``, as alike as it has words of the query."""
-    key, confidence, said_at, agent, channel, concept, parent, dimension, is_isa, *ids = row
+    key, confidence, said_at, agent, channel, concept, parent, dimension, is_isa, is_disputed, *ids = row
     text = f"{as_sentence(concept, parent, dimension, is_isa=is_isa)}."
     told = find_lexemes(f"{concept} {dimension.replace('-', ' ')} {parent}")
     alike = ranking.NO_VECTOR_WEIGHT * sum(shares.get(lexeme, 0.0) for lexeme in told)
     found = Found("fact", key, text, confidence, said_at, agent, "", channel, "", fact=TripleIds(*ids))
-    return found._replace(score=alike, similarity=alike)
+    return found._replace(score=alike, similarity=alike, is_disputed=is_disputed)

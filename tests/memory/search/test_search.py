@@ -14,6 +14,7 @@ from memory.search.searcher import Searcher
 from memory.search.service import search
 from memory.search.vectors import queue
 from memory.types import TripleIds
+from tests.arrange import dispute, say
 from tests.memory.memories.said import ANN, digest_of, given, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."
@@ -87,6 +88,13 @@ def test_facts_are_found_by_what_they_are_about_and_backwards(db) -> None:
 
     assert texts(ANN, "What runs on tyr-1?") == ["zwiebel runs on tyr-1."]
     assert texts(ANN, "knolle", types="facts") == ["knolle runs on odin."]
+
+
+def test_a_fact_in_an_open_conflict_is_marked(db) -> None:
+    dispute("zwiebel ispart tyr-1 runs-on", "zwiebel ispart odin runs-on")
+    say("knolle ispart odin runs-on")
+
+    assert [each.is_disputed for name in ("zwiebel", "knolle") for each in search(ANN, name)] == [True, False]
 
 
 @pytest.mark.django_db
