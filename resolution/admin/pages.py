@@ -1,10 +1,11 @@
 """Shared parts of the admin pages about the graph: the actor, permissions, and links to rows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -18,6 +19,7 @@ from memory.llm.client import Use
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.models import Claim, Conflict
+from resolution.pages.mirror import describe_conflicts
 from resolution.pages.words import Origin
 
 
@@ -49,8 +51,10 @@ def link_to_conflict(conflict_id: int) -> SafeString:
     return link(Conflict(pk=conflict_id), f"conflict {conflict_id}")
 
 
-def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
-    shown = ((link_to_conflict(one.pk), one.get_status_display().lower()) for one in conflicts)
+def render_conflicts(conflicts: QuerySet[Conflict]) -> SafeString | str:
+    """Render a link to each, by what it is about."""
+    told = describe_conflicts(conflicts.select_related("concept", "dim"))
+    shown = ((link(one.conflict, str(one)), one.conflict.get_status_display().lower()) for one in told)
     return format_html_join("", "<div>{} ({})</div>", shown) or "none"
 
 

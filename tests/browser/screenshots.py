@@ -53,10 +53,23 @@ IN_DOCS = {
     "conflict": (LIGHT, SMALL),
     "concept": (LIGHT,),
     "live": (LIGHT,),
+    "request": (LIGHT,),
+    "agent": (LIGHT,),
+    "candidate": (LIGHT,),
+    "memory": (LIGHT,),
+    "run": (LIGHT,),
+    "mirror": (LIGHT,),
+    "palette": (LIGHT,),
 }
 
 
 RELEASES = "SELECT id FROM memory WHERE text LIKE '%%first Monday%%' ORDER BY id LIMIT 2"
+
+
+WITH_MOST_LINES = """
+    SELECT request, conversation FROM recollection_event ORDER BY jsonb_array_length(notes) DESC, request LIMIT 1
+"""
+PALETTE = "#palette"  # the search over everything, opened there
 
 
 def main() -> None:
@@ -86,12 +99,14 @@ def running() -> Iterator[Festinger]:
         festinger(own, "screenshots", upstream) as whole,
     ):
         add_people(whole)
+        whole.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         showcase.show(whole, llm)
         yield whole
 
 
 def pages(whole: Festinger) -> dict[str, str]:
     """What each picture is called, and where its page is."""
+    [(request, conversation)] = whole.run(WITH_MOST_LINES)
     found = {
         "login": address("login"),
         "home": address("index"),
@@ -114,7 +129,11 @@ def pages(whole: Festinger) -> dict[str, str]:
         "decision": address("resolution_decision_change", first(whole, "decision")),
         "run": address("resolution_run_change", first(whole, "run")),
         "quarantine": address("resolution_run_quarantine") + "?agent=dobby",
-        "agent": address("memory_agent_change", first(whole, "agent")),
+        "agent": address("memory_agent_change", first(whole, "agent", "name = 'winky'")),
+        "person": address("memory_agent_speaker") + "?agent=winky&person=harry",
+        "request": address("proxy_recollectionevent_change", request),
+        "conversation": address("proxy_conversation", conversation),
+        "palette": address("index") + PALETTE,
         "loop": address("proxy_loopevent_change", first(whole, "loop_event")),
         "model": address("memory_languagemodel_change", first(whole, "models")),
         "live": address("proxy_live"),
@@ -160,6 +179,11 @@ def show(someone: Person, path: str) -> None:
     answer = someone.page.goto(path)
     if answer is None or answer.status != 200:
         sys.exit(f"{path} does not open: {answer.status if answer else 'no answer'}")
+    if path.endswith(PALETTE):
+        someone.page.keyboard.press("Control+k")
+        someone.page.wait_for_timeout(SETTLED_MS)
+        someone.page.keyboard.type("gnommoweb")
+        someone.page.wait_for_timeout(SETTLED_MS)
     someone.page.wait_for_timeout(SETTLED_MS)
 
 

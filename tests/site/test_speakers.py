@@ -22,7 +22,7 @@ from memory.models import Agent, Edge, EdgeHistory, Episode, Evidence, Memory, O
 from memory.running import bootstrap
 from proxy.models import LoopEvent, RecollectionEvent
 from resolution.models import Candidate
-from tests.arrange import teach
+from tests.arrange import dispute, teach
 from tests.memory.memories.said import remembered, said
 from tests.worlds import Login
 
@@ -118,6 +118,14 @@ def test_a_page_counts_what_a_speaker_taught_and_was_given_and_leads_to_it(
     assert ('href="/admin/memory/agent/speaker/?agent=webui&person=bob"' in shown) == ("person" not in query)
     with django_assert_max_num_queries(QUERIES):
         operator.get(f"{AGENT}speaker/?{query}", follow=True)
+
+
+def test_a_page_says_what_the_open_conflicts_of_a_speaker_are_about(operator: Client) -> None:
+    conflict = dispute("hrimfaxi ispart tyr runs-on", "hrimfaxi ispart odin runs-on", "winky").conflict
+
+    shown = see(operator, f"{AGENT}speaker/?agent=winky")
+
+    assert re.search(rf'href="{conflict.get_absolute_url()}"[^>]*>hrimfaxi[^<]*: tyr or odin</a> \(open\)', shown)
 
 
 def test_rows_lead_to_the_pages_of_who_said_them(operator: Client) -> None:

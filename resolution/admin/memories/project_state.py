@@ -97,7 +97,7 @@ class ProjectStateAdmin(Page):
             places = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key)
             row.others = list(places.exclude(pk=row.pk).order_by("-id")[:HISTORY_MAX])
             disputes = Conflict.objects.filter(members__kind=STATE, members__object_id=row.pk)
-            row.disputes = list(disputes.order_by("-id")[:HISTORY_MAX])
+            row.disputes = render_conflicts(disputes.order_by("-id")[:HISTORY_MAX])
         return row
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class ProjectStateAdmin(Page):
 
     @admin.display(description="conflicts")
     def conflicts(self, row: Any) -> SafeString | str:
-        return render_conflicts(row.disputes)
+        return row.disputes
 
     @admin.display(description="other values of it")
     def before(self, row: Any) -> SafeString | str:
