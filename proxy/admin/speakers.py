@@ -308,8 +308,9 @@ class AgentAdmin(NamesChanges, Page):
 
     @admin.display(description="token")
     def token(self, agent: Agent) -> str:
-        """Return how it is told from others: of the token itself nothing is stored."""
-        return f"SHA-256 {agent.fingerprint}…" if agent.fingerprint else "revoked"
+        """Return how it is told from others: of those made before version 0.3.0 only the hash is stored."""
+        shown = agent.token_start or (f"SHA-256 {agent.fingerprint}" if agent.fingerprint else "")
+        return f"{shown}…" if shown else "revoked"
 
     @admin.display(description="made")
     def token_made_at(self, agent: Any) -> str:
@@ -330,8 +331,7 @@ class AgentAdmin(NamesChanges, Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            obj.shown_once = agent_tokens.new_token()  # for the answer to this request, and nothing else
-            obj.token_hash = agent_tokens.token_hash(obj.shown_once)
+            obj.shown_once = agent_tokens.set_token(obj)  # for the answer to this request, and nothing else
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
