@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, datetime, time, timedelta
+from functools import wraps
 from typing import Any, Final
 
 from django import forms
@@ -267,6 +268,19 @@ def column(
         return show(value) if value or empty is None else empty
 
     return show_field
+
+
+def display_once(show: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Decorate the display of a field that needs a query: Unfold asks for it several times for one page."""
+
+    @wraps(show)
+    def show_once(page: Any, row: Any) -> Any:
+        shown = vars(row).setdefault("displayed", {})
+        if show not in shown:
+            shown[show] = show(page, row)
+        return shown[show]
+
+    return show_once
 
 
 def requires(permission: str) -> Callable[..., bool]:
