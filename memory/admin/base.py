@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
 from django.core.paginator import Paginator
 from django.db import connection
-from django.db.models import BooleanField, Model, Q, QuerySet
+from django.db.models import BooleanField, IntegerField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -38,6 +38,13 @@ COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged 
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
 ACTION_MAX: Final = 1_000  # rows of one action: a list can select all its rows, also those on other pages
 LINK: Final = "fst-list-link"
+
+
+class CountedRows(Subquery):
+    """The number of rows of a subquery."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
