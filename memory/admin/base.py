@@ -36,6 +36,7 @@ from memory.templatetags.speakers import speaker
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
+RARE_MAX: Final = 1_000  # rows: so many or more are found quickly in the order of the list
 ACTION_MAX: Final = 1_000  # rows of one action: a list can select all its rows, also those on other pages
 LINK: Final = "fst-list-link"
 
@@ -311,6 +312,13 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     # One array parameter: with thousands of parameters Django takes longer than Postgres does for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
+
+
+def prefer_keys(found: QuerySet[Any]) -> QuerySet[Any]:
+    """Narrow what a search found to its keys, if they are few: in the order of the list Postgres would go through the
+    whole table for a word that it takes for more frequent than it is."""
+    keys = list(found.order_by().values_list("pk", flat=True)[:RARE_MAX])
+    return with_keys(found, keys) if len(keys) < RARE_MAX else found
 
 
 def format_counted(count: int) -> str:

@@ -23,6 +23,7 @@ from memory.admin.base import (
     display_once,
     link,
     next_page,
+    prefer_keys,
     requires,
     speaker_filters,
     whose,
@@ -53,8 +54,10 @@ class TextSearch:
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
+        if not search_term.strip():
+            return queryset, False
         words = SearchQuery(search_term, config="english", search_type="websearch")
-        return queryset.alias(words=self.lexemes).filter(words=words) if search_term.strip() else queryset, False
+        return prefer_keys(queryset.alias(words=self.lexemes).filter(words=words)), False
 
 
 @admin.register(Episode)
