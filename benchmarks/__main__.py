@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from benchmarks import footprint, learning, pauses, recall, replacing, retrieval, scale, speed, stories
+from benchmarks import footprint, learning, pages, pauses, recall, replacing, retrieval, scale, speed, stories
 from benchmarks.database import prepared_home
 from benchmarks.figures import Figures
 from benchmarks.peers.installed import LACKS
@@ -28,6 +28,7 @@ MEASURES: Final[dict[str, Callable[[Path, Plan], Iterator[Figures]]]] = {
     "learning": learning.measure,
     "scale": scale.measure,
     "footprint": footprint.measure,
+    "pages": pages.measure,
     "retrieval": retrieval.measure,
     "weeks": recall.measure,
     "replacing": replacing.measure,
@@ -57,7 +58,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--system", action="append", choices=["festinger", *LACKS], help="of these; may be repeated")
     for name, number, what in (
         ("rounds", ROUNDS, "how often each is measured"),
-        ("tokens", TOKENS, "size of the large world"),
+        ("tokens", TOKENS, "size of the large world, and messages behind the admin's pages"),
         ("earlier", EARLIER, "messages that the speaker has sent before"),
         ("talks", TALKS, "speakers with long conversations that are searched"),
     ):

@@ -68,7 +68,8 @@ def _find_rows(
     page = admin.site._registry[model]
     if not page.has_view_permission(request):
         return
-    rows = page.get_queryset(request)
+    rows, related = page.get_queryset(request), page.list_select_related
+    rows = rows.select_related(*related) if isinstance(related, tuple) else rows
     found, _ = page.get_search_results(request, rows, term)
     shown: dict[Any, Model] = {row.pk: row for row in found.order_by(*page.get_ordering(request))[:EACH_MAX]}
     near = alike.get(str(model._meta.model_name), [])

@@ -1,4 +1,5 @@
-"""Agents and their tokens, and who has taught. A token is shown once, when it is created; only its hash is stored."""
+"""Agents and their tokens, and who has taught. A token is shown once, when it is created; only its hash and how it
+begins are stored."""
 
 import hashlib
 import secrets
@@ -13,6 +14,7 @@ from memory.models import Agent
 from memory.models.operating import REVOKED
 
 TOKEN_PREFIX: Final = "fst_"  # tells it from the keys of other servers
+START_CHARACTERS: Final = len(TOKEN_PREFIX) + 4  # shown, of 43 random ones
 NAME_MAX: Final = 100  # characters
 TEACHERS_MAX: Final = 10_000  # without a token, one may call itself anything
 
@@ -35,7 +37,7 @@ def create(
     name: str, scope: str, off: Iterable[Switch] = (), can_teach: str = Agent.CanTeach.AUTO
 ) -> tuple[Agent, str]:
     """Create an agent; return it with its token. Raises AgentMistake if the name is taken or cannot be used."""
-    name, token = clean_name(name), new_token()
+    name = clean_name(name)
     # No query first: if two operators take the same name, the constraint decides.
     try:
         with transaction.atomic():
@@ -43,7 +45,8 @@ def create(
             episodes = Agent.Episodes.OFF if "remember" in off else Agent.Episodes.DEFAULT
             settings = {"scope": scope, "can_teach": can_teach, "episodes": episodes}
             switches = dict.fromkeys(off - {"remember"}, False)
-            agent = Agent(name=name, token_hash=token_hash(token), **settings, **switches)
+            agent = Agent(name=name, **settings, **switches)
+            token = set_token(agent)
             agent.save(force_insert=True)
             return agent, token
     except IntegrityError:
@@ -53,14 +56,21 @@ def create(
 def rotate(agent: Agent) -> str:
     """Store a new token for the agent and return it. Every process refuses the old one as soon as it hears of the
     commit."""
-    token = new_token()
-    Agent.objects.filter(pk=agent.pk).update(token_hash=token_hash(token))
+    token = set_token(agent)
+    Agent.objects.filter(pk=agent.pk).update(token_hash=agent.token_hash, token_start=agent.token_start)
     return token
 
 
 def revoke(agent: Agent) -> None:
     """Refuse the agent's token, in every process; a new one can be made."""
-    Agent.objects.filter(pk=agent.pk).update(token_hash=REVOKED + secrets.token_hex(16))
+    Agent.objects.filter(pk=agent.pk).update(token_hash=REVOKED + secrets.token_hex(16), token_start="")
+
+
+def set_token(agent: Agent) -> str:
+    """Give the agent a new token, without saving it; return the token."""
+    token = new_token()
+    agent.token_hash, agent.token_start = token_hash(token), token[:START_CHARACTERS]
+    return token
 
 
 def new_token() -> str:

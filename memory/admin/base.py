@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, datetime, time, timedelta
+from functools import wraps
 from typing import Any, Final
 
 from django import forms
@@ -9,7 +10,7 @@ from django.contrib import admin
 from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
 from django.core.paginator import Paginator
 from django.db import connection
-from django.db.models import BooleanField, Model, Q, QuerySet
+from django.db.models import BooleanField, IntegerField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -35,8 +36,16 @@ from memory.templatetags.speakers import speaker
 
 COUNTED_MAX: Final = 10_000  # rows of a list that are counted and can be paged through; beyond, one searches
 WORDS_MAX: Final = 200  # words that match a search: with more, people type on
+RARE_MAX: Final = 1_000  # rows: so many or more are found quickly in the order of the list
 ACTION_MAX: Final = 1_000  # rows of one action: a list can select all its rows, also those on other pages
 LINK: Final = "fst-list-link"
+
+
+class CountedRows(Subquery):
+    """The number of rows of a subquery."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
@@ -269,6 +278,19 @@ def column(
     return show_field
 
 
+def display_once(show: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Decorate the display of a field that needs a query: Unfold asks for it several times for one page."""
+
+    @wraps(show)
+    def show_once(page: Any, row: Any) -> Any:
+        shown = vars(row).setdefault("displayed", {})
+        if show not in shown:
+            shown[show] = show(page, row)
+        return shown[show]
+
+    return show_once
+
+
 def requires(permission: str) -> Callable[..., bool]:
     """Return a ``has_NAME_permission`` method for a page: it decides who may run actions that require NAME."""
     # Unfold takes names of permissions, too, but then its system check reads them from the database.
@@ -290,6 +312,13 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     # One array parameter: with thousands of parameters Django takes longer than Postgres does for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
+
+
+def prefer_keys(found: QuerySet[Any]) -> QuerySet[Any]:
+    """Narrow what a search found to its keys, if they are few: in the order of the list Postgres would go through the
+    whole table for a word that it takes for more frequent than it is."""
+    keys = list(found.order_by().values_list("pk", flat=True)[:RARE_MAX])
+    return with_keys(found, keys) if len(keys) < RARE_MAX else found
 
 
 def format_counted(count: int) -> str:

@@ -3,27 +3,28 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, prefetch_related_objects
-from django.db.models.functions import Coalesce
+from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, NamesChanges, Page, link
-from memory.models import Agent, Episode, Memory, Project
+from memory.admin.base import COUNTED_MAX, LINK, CountedRows, NamesChanges, Page, display_once, format_counted, link
+from memory.models import Agent, Episode, Memory, Project, ProjectState
 
 AGENTS_MAX = 50
 
 
-def count_of(model: type[Memory | Episode], **conditions: Any) -> Coalesce:
-    rows = model._default_manager.filter(project=OuterRef("pk"), **conditions).order_by().values("project")
-    return Coalesce(Subquery(rows.annotate(count=Count("pk")).values("count")), 0)
+def count_of(model: type[Memory | Episode], **conditions: Any) -> CountedRows:
+    rows = model._default_manager.filter(project=OuterRef("pk"), **conditions)
+    return CountedRows(rows.order_by().values("pk")[:COUNTED_MAX])
 
 
 def link_to_list(model: type[Memory | Episode], project: Project, count: int) -> SafeString:
     address = reverse(f"admin:memory_{model._meta.model_name}_changelist")
-    return format_html('<a href="{}?project__id__exact={}" class="{}">{}</a>', address, project.pk, LINK, f"{count:,}")
+    return format_html(
+        '<a href="{}?project__id__exact={}" class="{}">{}</a>', address, project.pk, LINK, format_counted(count)
+    )
 
 
 @admin.register(Project)
@@ -44,11 +45,12 @@ class ProjectAdmin(NamesChanges, Page):
         counts = {"memories_now": count_of(Memory, status="active"), "episodes_now": count_of(Episode)}
         return super().get_queryset(request).annotate(**counts)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Project | None:
-        project = super().get_object(request, object_id, from_field)
-        if project is not None:  # read once: Unfold asks for what it shows several times
-            prefetch_related_objects([project], "agents", "allowed_agents")
-        return project
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        # Django would read each row that keeps a project from being deleted, to list it: a million messages, perhaps.
+        rows = {"Memories": Memory.all_rows, "Episodes": Episode.all_rows, "Project state": ProjectState.objects}
+        kept = {name: some.filter(project__in=objs)[:COUNTED_MAX].count() for name, some in rows.items()}
+        told = [f"{name}: {format_counted(count)}" for name, count in kept.items() if count]
+        return ([], {}, set(), told) if told else super().get_deleted_objects(objs, request)
 
     @admin.display(description="mirror")
     def mirror(self, project: Project) -> SafeString:
@@ -64,6 +66,7 @@ class ProjectAdmin(NamesChanges, Page):
         return link_to_list(Episode, project, project.episodes_now)
 
     @admin.display(description="agents")
+    @display_once
     def spoken_for_by(self, project: Project) -> SafeString | str:
         may = Q(project=project) | Q(allowed_projects=project) | Q(allows_all_projects=True)
         agents = Agent.objects.filter(may).distinct().order_by("name")[:AGENTS_MAX]

@@ -217,7 +217,7 @@ class Project(models.Model):
 
 @one_of("scope", "can_teach", "episodes")
 class Agent(models.Model):
-    """A client that speaks to Festinger with a token of its own. Only the token's SHA-256 is stored."""
+    """A client that speaks to Festinger with a token of its own, of which its SHA-256 and how it begins are stored."""
 
     class Scope(models.TextChoices):
         AGENT = "agent", "agent: recall and teach"
@@ -235,6 +235,9 @@ class Agent(models.Model):
 
     name = models.CharField(max_length=100)
     token_hash = models.CharField(max_length=64, editable=False)
+    token_start = models.CharField(
+        max_length=8, blank=True, default="", db_default="", editable=False, help_text="How it begins."
+    )
     scope = models.CharField(max_length=16, choices=Scope, default=Scope.AGENT, db_default=Scope.AGENT)
     recall = models.BooleanField(default=True, db_default=True, help_text="Add what is known to its prompts.")
     learn = models.BooleanField(

@@ -17,7 +17,7 @@ COUNT: Final = """
         WHERE at >= now() - interval '7 days' AND purpose IN ('compare', 'extract', 'embed')
     )
     SELECT (SELECT count(*) FROM (SELECT FROM episode LIMIT %(episodes)s) AS kept),
-        (SELECT count(*) FROM given), (SELECT count(DISTINCT (kind, row)) FROM given),
+        (SELECT count(*) FROM given), (SELECT count(*) FROM (SELECT DISTINCT kind, row FROM given) AS notes),
         (SELECT count(*) FROM calls), (SELECT sum(cost) FROM calls),
         (SELECT sum(cost) FROM calls WHERE purpose = 'embed'),
         (SELECT count(*) FROM calls WHERE cost IS NULL AND input_tokens > 0)

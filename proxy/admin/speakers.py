@@ -12,7 +12,7 @@ from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import connection
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -24,7 +24,7 @@ from unfold.views import ChangeList
 
 from memory.access import agent_tokens
 from memory.access.switches import AGENT_SWITCHES
-from memory.admin.base import NamesChanges, Narrow, Page, by_speaker, count_all
+from memory.admin.base import CountedRows, NamesChanges, Narrow, Page, by_speaker, count_all
 from memory.admin.dialogs import dialog, leave_dialog
 from memory.attribution.client_names import is_registered
 from memory.graph.statement import make_storable
@@ -235,16 +235,10 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
 
 class AgentList(ChangeList):
-    """A list that tells when each agent was last heard, in one query for all, and who is heard without a token."""
+    """A list that also tells who is heard without a token."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows: list[Any] = list(self.result_list)  # the list page shows these same objects
-        today = Count("pk", filter=Q(at__gte=start_of_today()))
-        events = RecollectionEvent.objects.filter(agent__in=[row.name for row in rows]).order_by().values("agent")
-        heard = {one["agent"]: one for one in events.annotate(last=Max("at"), today=today)}
-        for row in rows:
-            row.heard = heard.get(row.name)
         self.without_token = [name for name in sorted(live_feed.list_seen()["agent"]) if not is_registered(name)]
 
 
@@ -262,6 +256,17 @@ class AgentAdmin(NamesChanges, Page):
     fixed_fields = ("name", "token", "token_made_at", "last_used_at")
     actions_detail = ("rotate", "revoke", "quarantine")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        prompts = RecollectionEvent.objects.filter(agent=OuterRef("name"))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                last=Subquery(prompts.order_by("-at").values("at")[:1]),
+                today=CountedRows(prompts.filter(at__gte=start_of_today()).values("pk")),
+            )
+        )
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return AgentList
 
@@ -276,8 +281,6 @@ class AgentAdmin(NamesChanges, Page):
                 content_type=ContentType.objects.get_for_model(Agent), object_id=agent.pk, change_message=NEW_TOKEN
             )
             agent.made = made.values_list("action_time", flat=True).order_by("-action_time").first()
-            prompts = RecollectionEvent.objects.filter(agent=agent.name)
-            agent.used = prompts.values_list("at", flat=True).order_by("-at").first()
         return agent
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -296,11 +299,11 @@ class AgentAdmin(NamesChanges, Page):
 
     @admin.display(description="last prompt")
     def last_heard(self, agent: Any) -> str:
-        return ago(agent.heard["last"]) if agent.heard else "-"
+        return ago(agent.last) if agent.last else "-"
 
     @admin.display(description="prompts today")
     def prompts_today(self, agent: Any) -> str:
-        return f"{agent.heard['today']:,}" if agent.heard else "0"
+        return f"{agent.today:,}"
 
     @admin.display(description="off")
     def switched_off(self, agent: Agent) -> str:
@@ -308,8 +311,9 @@ class AgentAdmin(NamesChanges, Page):
 
     @admin.display(description="token")
     def token(self, agent: Agent) -> str:
-        """Return how it is told from others: of the token itself nothing is stored."""
-        return f"SHA-256 {agent.fingerprint}…" if agent.fingerprint else "revoked"
+        """Return how it is told from others: of those made before version 0.3.0 only the hash is stored."""
+        shown = agent.token_start or (f"SHA-256 {agent.fingerprint}" if agent.fingerprint else "")
+        return f"{shown}…" if shown else "revoked"
 
     @admin.display(description="made")
     def token_made_at(self, agent: Any) -> str:
@@ -317,7 +321,7 @@ class AgentAdmin(NamesChanges, Page):
 
     @admin.display(description="last used for a prompt")
     def last_used_at(self, agent: Any) -> str:
-        return format_date(agent.used) if agent.used else f"not in the last {EVENTS_KEPT.days} days"
+        return format_date(agent.last) if agent.last else f"not in the last {EVENTS_KEPT.days} days"
 
     # --- the token ---
 
@@ -330,8 +334,7 @@ class AgentAdmin(NamesChanges, Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            obj.shown_once = agent_tokens.new_token()  # for the answer to this request, and nothing else
-            obj.token_hash = agent_tokens.token_hash(obj.shown_once)
+            obj.shown_once = agent_tokens.set_token(obj)  # for the answer to this request, and nothing else
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:

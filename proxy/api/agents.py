@@ -38,6 +38,6 @@ class AgentOut(Output):
 def list_agents(caller: Caller, given: PageQuery) -> Page[AgentOut]:
     """List the registered agents, by name.
 
-    Tokens are stored as digests only, and are not shown."""
+    Tokens are not shown."""
     rows = Agent.objects.order_by("name").select_related("project").prefetch_related("allowed_projects")
     return make_page(Page[AgentOut], rows, given)

@@ -25,7 +25,7 @@ def test_every_aim_of_the_specification_has_its_table(run):
     run.assert_everything_is_printed()
 
     of_prompts = ["added", "added, of bare forwarder", "rate", "pauses", "learning"]
-    of_size = ["start", "recall", "reload", "changes", "warm start", "memory"]
+    of_size = ["start", "recall", "reload", "changes", "warm start", "memory", "pages"]
     of_labels = ["retrieval", "weeks", "replacing", "quiet weeks", "stories"]
     assert [name for name in run.rows if name != "misses"] == [*of_prompts, *of_size, *of_labels]
     assert (run.report["rounds"], run.report["tokens"]) == (1, 2000)

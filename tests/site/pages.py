@@ -18,6 +18,9 @@ from django.db import connection, models
 from django.http import HttpRequest
 from django.urls import URLPattern, URLResolver, reverse
 
+from memory.models import Episode, Memory, Soas
+from proxy.models import RecollectionEvent
+
 HOME = "home"
 FIRST, PAGE_20, SORTED, FILTERED, FOUND, NOTHING = "first", "page 20", "sorted", "filtered", "found", "nothing"
 CHOICES_MAX = 12  # of one filter
@@ -129,10 +132,29 @@ def details() -> Iterator[Found]:
 
 def others() -> Iterator[Found]:
     yield Found(HOME, "", reverse("admin:index"))
-    yield Found("search", "", reverse("admin:search") + "?s=con")
+    concept, memory = middle(Soas), middle(Memory)
+    for term in ("con", str(concept), str(memory), NOT_THERE):
+        yield Found("search", "", f"{reverse('admin:search')}?{urlencode({'s': term, 'extended': 1})}")
+    if (most := most_of(RecollectionEvent, "conversation")) is not None:
+        yield Found("conversation", "", reverse("admin:proxy_conversation", args=most))
+        yield Found("origin", "", f"{reverse('admin:proxy_origin')}?conversation={most[0]}")
+    if (most := most_of(Episode, "project__slug")) is not None:
+        for more in ("", "?since=2020-01-01"):
+            yield Found("mirror", "", reverse("admin:resolution_mirror", args=most) + more)
+    for names in (("agent",), ("agent", "person")):
+        if (most := most_of(Episode, *names)) is not None:
+            query = urlencode(dict(zip(names, most, strict=True)))
+            yield Found("speaker", " ".join(names), f"{reverse('admin:memory_agent_speaker')}?{query}")
     for pattern in named(admin.site.get_urls()):
         if pattern.name not in {"index", "search"} and not pattern.pattern.converters:
             yield Found(str(pattern.name), "", reverse(f"admin:{pattern.name}"))
+
+
+def most_of(model: type[Row], *fields: str) -> tuple[str, ...] | None:
+    """The values of these fields that the most rows have; None where no row has any."""
+    rows = model._default_manager.exclude(**{f"{fields[-1]}__in": ["", None]})
+    found = rows.order_by().values_list(*fields).annotate(rows=models.Count("*")).order_by("-rows").first()
+    return None if found is None else found[:-1]
 
 
 def named(patterns: Sequence[URLPattern | URLResolver]) -> list[URLPattern]:

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
+from memory.admin import base
 from memory.channels import Channel
 from memory.memories import store
 from memory.memories.scope import Scope, Speaker
@@ -324,7 +325,11 @@ def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client:
     assert 'value="episodes"' not in see(client, f"{PAGE}search/")
 
 
-def test_memories_and_episodes_are_found_by_their_words_in_any_form(operator: Client) -> None:
+@pytest.mark.parametrize("rare_max", [1, base.RARE_MAX])
+def test_rare_and_frequent_words_are_found_in_any_form(
+    operator: Client, monkeypatch: pytest.MonkeyPatch, rare_max: int
+) -> None:
+    monkeypatch.setattr(base, "RARE_MAX", rare_max)
     memory = remember("Remember that the billing database was moved.")
     for number, text in enumerate(("We moved the billing database.", "It runs now.", "Lunch is served.")):
         Episode.objects.create(

@@ -11,7 +11,19 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Project, Soas, Source
+from memory.models import (
+    Agent,
+    Episode,
+    Evidence,
+    Heartbeat,
+    LanguageModel,
+    LlmCall,
+    Memory,
+    Observation,
+    Project,
+    Soas,
+    Source,
+)
 from memory.running import bootstrap
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
@@ -24,11 +36,14 @@ pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
 # The home page describes the next conflicts by their members, and the last upgrade; an export is no page, but a file of
-# five parts, each counted and read.
-MORE = {"home ": 16, "resolution_transfer_export ": 14}
+# five parts, each counted and read. Ctrl K and a mirror ask for each kind of row, a memory's page for its timeline.
+MORE = {
+    "home ": 16, "resolution_transfer_export ": 14, "search ": 17, "mirror ": 19, "memory.memory change typical": 14,
+}  # fmt: skip
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
 BARE = (" history", " delete")  # Django's own, and without rows of ours
 ACTOR = Actor("operator", Source.OPERATOR)
+OPENING = b"0" * 16  # of a conversation
 
 
 def rows_of_everything(first: int, last: int) -> None:
@@ -62,7 +77,7 @@ def some_records(i: int) -> None:
         role="user", agent="dobby", said_at=now, state="done", outcome="inserted",
     )  # fmt: skip
     RecollectionEvent.objects.create(
-        request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", enrich_ms=1.5,
+        request=f"{i:016x}", agent="dobby", model="smollm2", wire="chat", enrich_ms=1.5, conversation=OPENING.hex(),
         block=f"<recollection>\nthing{i}: [type] repo\n</recollection>", reasons={f"thing{i}": "recalled"},
     )  # fmt: skip
     LoopEvent.objects.create(
@@ -73,6 +88,12 @@ def some_records(i: int) -> None:
     LlmCall.objects.create(model=model, model_name=model.model_name, purpose="explain", subject=f"thing{i}")
     Agent.objects.create(name=f"agent{i}", token_hash=f"{i:064x}")
     project = Project.objects.create(slug=f"project{i}", name=f"Project {i}")
+    memory = Memory.objects.create(text=f"Lunch {i} is late.", agent="dobby", source="operator", project=project)
+    episode = Episode.objects.create(
+        text=f"Is lunch {i} late?", agent="dobby", person="harry", role="user", project=project, conversation=OPENING,
+        digest=i.to_bytes(32, "big"), said_at=now, lexemes="",
+    )  # fmt: skip
+    memory.lineage.create(kind="episode", row=episode.pk)
     for value in ("one", "other"):
         settle(project, "decision", "material", value, ACTOR)
     Heartbeat.objects.create(name=f"worker{i}")

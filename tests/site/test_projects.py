@@ -47,6 +47,7 @@ def test_a_project_that_holds_something_is_not_deleted(operator: Client) -> None
     empty = Project.objects.create(slug="durmstrang", name="Durmstrang")
     Memory.objects.create(text="Lunch is at noon.", agent="dobby", source="operator", project=project)
 
+    assert "Memories: 1" in operator.get(f"{PAGE}{project.pk}/delete/").content.decode()
     for one in (project, empty):
         operator.post(f"{PAGE}{one.pk}/delete/", {"post": "yes"})
 

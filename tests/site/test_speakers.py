@@ -167,6 +167,7 @@ def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
 
 
 def test_a_token_is_revoked_and_then_refused_until_there_is_a_new_one(operator: Client) -> None:
+    Agent.objects.update(token_start="")  # as before version 0.3.0
     agent = Agent.objects.get()
     assert f"SHA-256 {agent.token_hash[:8]}…" in see(operator, f"{AGENT}{agent.pk}/change/")
     [seen] = re.findall(r'name="seen" value="(\w+)"', see(operator, f"{AGENT}{agent.pk}/revoke/"))
@@ -184,4 +185,5 @@ def test_a_token_is_revoked_and_then_refused_until_there_is_a_new_one(operator: 
     )  # the dialog shows it in its own place
     [token] = re.findall(r"fst_[\w-]{43}", new.content.decode())
     assert Agent.objects.get().token_hash == agent_tokens.token_hash(token)
+    assert f">{token[:8]}…<" in see(operator, f"{AGENT}{agent.pk}/change/")
     assert new.headers["HX-Retarget"] == "#dialog"

@@ -25,6 +25,7 @@ from memory.admin.base import (
     as_token,
     column,
     next_page,
+    prefer_keys,
     with_keys,
 )
 from memory.admin.dialogs import with_button
@@ -122,7 +123,7 @@ class SoasAdmin(SetsMarks, Fixed, Page):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         name = as_token(search_term)
-        return (queryset.filter(find_called_like(name)) if name else queryset), False
+        return (prefer_keys(queryset.filter(find_called_like(name))) if name else queryset), False
 
     # --- the list's columns and actions ---
 

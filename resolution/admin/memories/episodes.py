@@ -14,7 +14,20 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
-from memory.admin.base import LINK, DayFilter, Page, ReadOnly, column, link, next_page, requires, speaker_filters, whose
+from memory.admin.base import (
+    LINK,
+    DayFilter,
+    Page,
+    ReadOnly,
+    column,
+    display_once,
+    link,
+    next_page,
+    prefer_keys,
+    requires,
+    speaker_filters,
+    whose,
+)
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog, with_button
 from memory.english.phrases import shorten
 from memory.models import Episode, Memory, MemoryLineage
@@ -41,8 +54,10 @@ class TextSearch:
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
+        if not search_term.strip():
+            return queryset, False
         words = SearchQuery(search_term, config="english", search_type="websearch")
-        return queryset.alias(words=self.lexemes).filter(words=words) if search_term.strip() else queryset, False
+        return prefer_keys(queryset.alias(words=self.lexemes).filter(words=words)), False
 
 
 @admin.register(Episode)
@@ -74,6 +89,7 @@ class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
     beginning = column("text", partial(shorten, most=160))
 
     @admin.display(description="conversation")
+    @display_once
     def conversation_around(self, row: Episode) -> SafeString | str:
         same = Episode.objects.defer("lexemes").filter(
             conversation=bytes(row.conversation), agent=row.agent, person=row.person
@@ -86,6 +102,7 @@ class EpisodeAdmin(Unfits, Forgets, TextSearch, ReadOnly, Page):
         return format_html('{}<div><a href="{}" class="{}">The whole conversation</a></div>', told, whole, LINK)
 
     @admin.display(description="remembered of it")
+    @display_once
     def remembered(self, row: Episode) -> SafeString | str:
         lineage = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row=row.pk)
         memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")

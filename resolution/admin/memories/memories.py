@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import ListFilter, Page, column, link, speaker_filters, whose
+from memory.admin.base import ListFilter, Page, column, display_once, link, speaker_filters, whose
 from memory.channels import Channel
 from memory.memories import store
 from memory.models import Episode, Memory, MemoryLineage
@@ -196,6 +196,7 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     written = column("last_updated", ago, "last evidence")
 
     @admin.display(description="evidence")
+    @display_once
     def evidence(self, row: Memory) -> SafeString | str:
         episodes = Episode.objects.defer("lexemes").filter(
             pk__in=row.lineage.filter(kind=MemoryLineage.Kind.EPISODE).values("row")
@@ -207,11 +208,13 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
         return format_html("<div>{}</div>{}", counted, format_html_join("", "<div>{}</div>", ((one,) for one in shown)))
 
     @admin.display(description="conflicts")
+    @display_once
     def conflicts(self, row: Memory) -> SafeString | str:
         of_row = Conflict.objects.filter(members__kind=ConflictMember.Kind.MEMORY, members__object_id=row.pk)
         return render_conflicts(of_row.order_by("-id")[:20])
 
     @admin.display(description="other memories")
+    @display_once
     def replaced(self, row: Memory) -> SafeString | str:
         pairs = [("replaced by", row.superseded_by), ("merged into", row.merged_into)]
         pairs += [("replaced", one) for one in row.superseded.all()[:20]]

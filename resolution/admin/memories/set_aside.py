@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 
-from memory.admin.base import Page, ReadOnly, limit_selection, requires, whose
+from memory.admin.base import Page, ReadOnly, display_once, limit_selection, requires, whose
 from memory.admin.dialogs import dialog, leave_dialog
 from memory.english.phrases import format_count
 from memory.models import Episode, ForgetRequest, Memory
@@ -59,10 +59,12 @@ class ForgetRequestAdmin(ReadOnly, Page):
         return "deleted" if row.deleted_at is not None else "set aside"
 
     @admin.display(description="messages")
+    @display_once
     def messages(self, row: ForgetRequest) -> SafeString | str:
         return _list_texts(Episode.all_rows.filter(set_aside_by=row))
 
     @admin.display(description="memories")
+    @display_once
     def memories(self, row: ForgetRequest) -> SafeString | str:
         return _list_texts(Memory.all_rows.filter(set_aside_by=row))
 

@@ -14,7 +14,7 @@ from unfold.decorators import action
 from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from memory.admin.base import LINK, link, next_page, requires
+from memory.admin.base import LINK, display_once, link, next_page, requires
 from memory.admin.dialogs import dialog, leave_dialog, with_button
 from memory.memories.unfit import set_unfit
 from memory.models import Episode, Memory
@@ -74,6 +74,7 @@ class Unfits:
         return get_object_or_404(self.model, pk=key)  # type: ignore[attr-defined]  # a page's
 
     @admin.display(description="not injected into prompts like")
+    @display_once
     def unfit(self, row: Memory | Episode) -> SafeString | str:
         if not row.unfit_for:
             return "none"
