@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from itertools import takewhile
-from os.path import commonprefix
 from typing import Final, NamedTuple
 
 from memory.attribution.parts import find_voices
@@ -315,7 +314,7 @@ def _own_pattern(noun: str) -> re.Pattern[str]:
 
 
 def _is_state(noun: str, text: str) -> bool:
-    """True if a text says of its speaker that they are what the noun names: `I'm allergic to nuts` is `my nut allergy`."""
+    """True if a text says of its speaker what the noun names: `I'm allergic to nuts` is about `my nut allergy`."""
     *others, head = content_stems(noun)
     for found in _I_AM.finditer(text):
         words = words_of(found[1])
@@ -328,7 +327,8 @@ def _is_state(noun: str, text: str) -> bool:
 
 def _is_derived(one: str, other: str) -> bool:
     """True for the stems of words like `allergic` and `allergy`, `pregnant` and `pregnancy`."""
-    return len(commonprefix((one, other))) >= max(5, len(one) - 2, len(other) - 2)
+    shared = max(5, len(one) - 2, len(other) - 2)
+    return min(len(one), len(other)) >= shared and one[:shared] == other[:shared]
 
 
 def _shorten(word: str) -> str:
