@@ -69,6 +69,11 @@ RELEASES = "SELECT id FROM memory WHERE text LIKE '%%first Monday%%' ORDER BY id
 WITH_MOST_LINES = """
     SELECT request, conversation FROM recollection_event ORDER BY jsonb_array_length(notes) DESC, request LIMIT 1
 """
+# Of what was said before; the first waits for the speaker's messages.
+ASKED_LATER = (
+    "What did we move to Postgres 17?",
+    "Which version of Postgres does the billing database of gnommoweb have, and on which day do we deploy it?",
+)
 PALETTE = "#palette"  # the search over everything, opened there
 
 
@@ -101,6 +106,9 @@ def running() -> Iterator[Festinger]:
         add_people(whole)
         whole.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         showcase.show(whole, llm)
+        for asked in ASKED_LATER:
+            whole.ask(("user", asked), agent="winky")
+        whole.wait(lambda: whole.run("SELECT 1 FROM recollection_event WHERE notes <> '[]'"))
         yield whole
 
 

@@ -14,7 +14,8 @@ PAGES = (
     "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
     "config", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
     "episode", "projects", "project", "values", "value", "new value", "mirror", "facts", "observations", "candidates",
-    "candidate", "fact", "history",
+    "candidate", "fact", "history", "requests", "request", "conversation", "agents", "agent", "person", "forgetting",
+    "runs",
 )  # fmt: skip
 
 
@@ -36,6 +37,8 @@ def paths(running: Festinger) -> dict[str, str]:
     running.ask(("user", "What does the mail say?\n> axed-kvasir runs on lovelace."))
     waiting = "SELECT id FROM edge_candidate WHERE concept = 'axed-kvasir'"
     running.wait(lambda: running.run(waiting))
+    [(request, conversation)] = running.run("SELECT request, conversation FROM recollection_event ORDER BY at LIMIT 1")
+    [(agent,)] = running.run("SELECT id FROM agent WHERE name = 'dobby'")
     return {
         "home": address("index"),
         "desk": address("resolution_conflict_changelist") + "?status=all",
@@ -68,6 +71,14 @@ def paths(running: Festinger) -> dict[str, str]:
         "observations": address("memory_observation_changelist"),
         "candidates": address("resolution_candidate_changelist"),
         "candidate": address("resolution_candidate_change", running.run(waiting)[0][0]),
+        "requests": address("proxy_recollectionevent_changelist"),
+        "request": address("proxy_recollectionevent_change", request),
+        "conversation": address("proxy_conversation", conversation),
+        "agents": address("memory_agent_changelist"),
+        "agent": address("memory_agent_change", agent),
+        "person": address("memory_agent_speaker") + "?agent=dobby&person=harry",
+        "forgetting": address("memory_agent_forget") + "?agent=dobby",
+        "runs": address("resolution_run_changelist"),
     }
 
 
