@@ -24,6 +24,7 @@ from tests.standin import StandIn
 
 # How long something is waited for that comes for sure, on a machine that may have much else to do.
 PATIENCE_S = 120.0
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"  # what is a matter of chance is tried more often
 SYSTEM = "You are a test."
 
 EDGES = """
