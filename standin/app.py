@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qs
 
 from standin import catalogue, chat_completions, completion, embedding, messages, openai, responses
 from standin.catalogue import BLOBS, Shelf
-from standin.incoming import KEPT_BODY_BYTES, ClientLeft, Receive, Request, RequestLog
+from standin.incoming import KEPT_BODY_BYTES, KEPT_REQUESTS, ClientLeft, Receive, Request, RequestLog
 from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_reply, text_reply, translated_reply
 
 VERSION = "0.33.0"
@@ -80,10 +81,11 @@ class StandInOllama:
         self.log.close(request, disconnected=left)
 
     def inspect(self, request: Request) -> Reply:
-        """Return the requests received so far, for tests. Ollama has no such path."""
+        """Return the requests received so far, or the ``last`` so many of them, for tests. Ollama has no such path."""
         if request.method == "DELETE":
             self.log.clear()
-        return json_reply(self.log.as_json())
+        [last] = parse_qs(request.query).get("last", [KEPT_REQUESTS])
+        return json_reply(self.log.as_json(int(last)))
 
     async def handle(self, request: Request) -> Reply | Stream:
         """Answer the request. Raises Refusal and ConnectionCut."""

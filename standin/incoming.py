@@ -110,5 +110,5 @@ class RequestLog:
     def clear(self) -> None:
         self._requests.clear()
 
-    def as_json(self) -> Json:
-        return {"requests": [request.as_json() for request in self._requests]}
+    def as_json(self, last: int) -> Json:
+        return {"requests": [request.as_json() for request in list(self._requests)[-last:]]}

@@ -16,7 +16,7 @@ SHUTDOWN_S = 1  # for answers in progress; a hanging one never ends by itself
 KEEP_ALIVE_S = 24 * 3600
 
 DESCRIPTION = "A stand-in for Ollama: its whole API, with answers that never change, and faults on demand."
-INSPECTION = "GET /standin/requests shows what arrived, DELETE /standin/requests forgets it."
+INSPECTION = "GET /standin/requests shows what arrived (?last=20: the newest), DELETE /standin/requests forgets it."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import certifi
 import hypothesis
 import pytest
 
@@ -48,6 +49,19 @@ def _emptied_cheaply() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All is plain HTTP here, but each client reads the list of certificate authorities, for some 40 ms of processor
+    time: one is enough."""
+    end = "-----END CERTIFICATE-----\n"
+    one = tmp_path_factory.mktemp("tls") / "authority.pem"
+    with open(certifi.where()) as all_of_them:
+        one.write_text(all_of_them.read().partition(end)[0] + end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(one))
         yield
 
 

@@ -16,6 +16,7 @@ import httpx
 PROJECT = Path(__file__).parent.parent
 STOP_S = 5
 POLL_S = 0.01
+NEWEST = 50  # requests; of those that are under way at once none is missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,14 @@ class StandIn:
             )
         self._client = httpx.Client(base_url=self.url, trust_env=False)
 
-    def requests(self) -> list[Recorded]:
-        """The requests since start or ``clear``, oldest first; at most the last 1,000."""
-        shown = self._client.get("/standin/requests").json()["requests"]
+    def requests(self, last: int = 1_000) -> list[Recorded]:
+        """The requests since start or ``clear``, oldest first; at most so many of the last 1,000."""
+        shown = self._client.get("/standin/requests", params={"last": last}).json()["requests"]
         return [Recorded.from_json(fields) for fields in shown]
 
-    def last(self) -> Recorded:
-        return self.requests()[-1]
+    def last(self, *paths: str) -> Recorded:
+        """The newest request, or the newest to one of these paths: to read a thousand takes a tenth of a second."""
+        return next(request for request in reversed(self.requests(last=NEWEST)) if not paths or request.path in paths)
 
     def settled(self, *, timeout_s: float = 5) -> list[Recorded]:
         """The requests once every one of them has ended. Raises TimeoutError."""

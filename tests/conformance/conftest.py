@@ -10,13 +10,11 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.certificates import one_authority
 from tests.conformance.sides import Side
 from tests.conformance.tap import Tap
 from tests.served.server import Served, new_database
 from tests.standin import StandIn
 
-__all__ = ["one_authority"]
 FACTS = ("gnommoweb -isa repo", "snark -isa boojum")
 
 

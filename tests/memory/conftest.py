@@ -7,10 +7,9 @@ from psycopg.conninfo import make_conninfo
 
 from memory.models import Config
 from memory.search.vectors import schema
-from tests.certificates import one_authority
 from tests.llm_server import llm
 
-__all__ = ["dsn", "llm", "one_authority"]
+__all__ = ["dsn", "llm"]
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ from psycopg.conninfo import make_conninfo
 from memory.db.locks import try_job_lock_on
 from memory.running import bootstrap
 from resolution.nightly.runs import LOCK
-from tests.certificates import one_authority
 from tests.llm_server import llm
 from tests.memory.conftest import dsn
 from tests.resolution.racers import Racers
 from tests.worlds import module_db
 
-__all__ = ["another_process", "dsn", "llm", "module_db", "one_authority", "racers", "seed_dimensions"]
+__all__ = ["another_process", "dsn", "llm", "module_db", "racers", "seed_dimensions"]
 
 
 @pytest.fixture(scope="module")

@@ -234,22 +234,22 @@ def start(process: subprocess.Popen[str]) -> None:
 
 def test_processes_settle_colliding_statements_each_once() -> None:
     configure(quota_conflicts_per_hour=1_000)
-    observe([f"thing{n % 40} isa kind{n % 7} {('type', 'tech')[n % 2]}" for n in range(300)])
+    observe([f"thing{n % 12} isa kind{n % 7} {('type', 'tech')[n % 2]}" for n in range(120)])
     with worker() as one, worker() as other, worker() as third:
         workers = (one, other, third)
         for process in workers:
             start(process)
         settled = [int(line(process)) for process in workers]
 
-    assert sum(settled) == 300
+    assert sum(settled) == 120
     assert set(Observation.objects.values_list("state", flat=True)) == {"done"}
     slots = Edge.objects.exclude(source="festinger").values_list("concept__token", "dim__token")
-    assert len(slots) == len(set(slots)) == 40
+    assert len(slots) == len(set(slots)) == 12
     said = Counter(Observation.objects.values_list("outcome", flat=True))
     inserted = EdgeHistory.objects.filter(action="insert").count()
-    assert (said["inserted"], inserted, said.keys() <= {"inserted", "confirmed", "conflict"}) == (40, 40, True)
+    assert (said["inserted"], inserted, said.keys() <= {"inserted", "confirmed", "conflict"}) == (12, 12, True)
     # Seven kinds for each slot, of which one stands.
-    assert Claim.objects.count() == 40 * 6
+    assert Claim.objects.count() == 12 * 6
 
 
 def test_a_worker_killed_before_its_commit_leaves_nothing_half_done() -> None:

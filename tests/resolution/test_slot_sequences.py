@@ -135,7 +135,7 @@ class Slot:
         }
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=3, max_size=10))
 @example(  # the fact that a claim makes contradicts the memory only while that decision holds
     [

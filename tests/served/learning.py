@@ -20,10 +20,11 @@ from festinger_site.run.programs import own_programs
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres
 from tests.served.server import PROJECT, Served
-from tests.standin import StandIn
+from tests.standin import NEWEST, StandIn
 
 # How long something is waited for that comes for sure, on a machine that may have much else to do.
 PATIENCE_S = 120.0
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"  # what is a matter of chance is tried more often
 SYSTEM = "You are a test."
 
 EDGES = """
@@ -206,8 +207,8 @@ class Festinger:
         answer = self.proxies[proxy].chat(*said, headers=headers_of(agent))
         assert answer.status_code == 200, answer.text
         # Requests whose bodies are still under way have none.
-        received = reversed([one for one in self._upstream.requests() if one.path == "/api/chat" and one.body])
-        chats = (one.json().get("messages") for one in received)
+        received = reversed(self._upstream.requests(last=NEWEST))
+        chats = (one.json().get("messages") for one in received if one.path == "/api/chat" and one.body)
         return next(arrived for arrived in chats if arrived and said[-1][1] in arrived[-1]["content"])
 
     def teach(self, fact: str, *, agent: str = "dobby", proxy: int = 0) -> Any:

@@ -74,7 +74,7 @@ def converse(server: Served, ollama: StandIn, agent: str, topic: str, messages: 
         history.append({"role": "user", "content": text})
         server.client.post(f"/agent/{agent}/api/chat", json={"model": "llama3", "messages": history, "stream": False})
         history.append({"role": "assistant", "content": "Done."})
-    sent = [request for request in ollama.requests() if request.path == "/api/chat"][-1].json()
+    sent = ollama.last("/api/chat").json()
     return QUESTION.findall("\n".join(message["content"] for message in sent["messages"]))
 
 
@@ -140,7 +140,7 @@ def test_a_of_the_source_with_a_client_that_has_tools(server: Served, ollama: St
         answer = server.client.post(
             f"{address}/api/chat", json={"model": "llama3", "messages": messages, "stream": False} | more
         )
-        sent = [request for request in ollama.requests() if request.path == "/api/chat"][-1].json()["messages"]
+        sent = ollama.last("/api/chat").json()["messages"]
         messages.append({"role": "assistant", "content": "Yes."})
         found = why(server, answer.headers["x-festinger-request"])
         reasons = {one["concept"]: one["why"] for one in found["concepts"]}

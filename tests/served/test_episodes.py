@@ -137,7 +137,7 @@ def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: Stan
         again.chat(("user", "Restart kvasir."))
         errors = again.stop()
 
-    assert "kvasir: [type] service" in ollama.requests()[-1].json()["messages"][-1]["content"]
+    assert "kvasir: [type] service" in ollama.last().json()["messages"][-1]["content"]
     assert "Traceback" not in errors
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,12 @@ def list_keys(value: Any, path: str = "") -> Iterator[str]:
         yield f"{path} {TYPES[type(value)]}"
 
 
-def list_calls() -> Iterator[ast.Call]:
-    """Yield the calls in the product's code."""
+@cache
+def list_calls() -> list[ast.Call]:
+    """The calls in the product's code; to parse it takes seconds."""
     files = chain.from_iterable((PROJECT / part).rglob("*.py") for part in PRODUCT)
     nodes = chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files)
-    return (node for node in nodes if isinstance(node, ast.Call) and node.args)
+    return [node for node in nodes if isinstance(node, ast.Call) and node.args]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """``kill -9`` at random moments of a load: what was answered a second before, or got a 2xx, is never lost and never
 doubled. Real processes, on a Postgres that writes through to the disk."""
 
-import os
 import random
 import re
 import threading
@@ -20,7 +19,7 @@ import pytest
 
 from memory.learning.messages import NewMessage
 from tests import waiting
-from tests.served.learning import Festinger, festinger, headers_of
+from tests.served.learning import NIGHT, Festinger, festinger, headers_of
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
@@ -36,7 +35,6 @@ BOTH = "postgres, then proxy0"
 VICTIMS = (LEARNING, PLACING, "proxy0", "postgres", BOTH)
 TEACHER = "harry"
 CERTAIN, BOTH_SAY = 0.9, 0.905  # the confidence of what one agent says with an operator, and of what two say
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 SEED = random.randrange(2**32) if NIGHT else 20260131
 
 

@@ -7,15 +7,16 @@ from statistics import median
 
 import pytest
 
-from tests.served.learning import SYSTEM, Festinger, festinger
+from tests.served.learning import NIGHT, SYSTEM, Festinger, festinger
 from tests.served.postgres import OwnPostgres
 from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
-TIMES = 400
+TIMES = 400 if NIGHT else 80
+BEFORE = 100  # prompts
 PAUSE_S = 0.05  # between two prompts
-HALTED_S = 60.0
+HALTED_S = 35.0  # longer than the worker's claims last (OBSERVATION_LEASE)
 SLOWER = 1.5  # times as slow as before, at most, for a prompt while the worker stands still
 SETTLED_S = 300.0
 
@@ -51,7 +52,7 @@ def test_prompts_go_on_and_nothing_is_lost_while_the_worker_stands_still(whole: 
         whole.ask(("system", SYSTEM), ("user", f"hoder{number} is a gadget that we keep in room {number}."))
         return time.monotonic() - started
 
-    before = [ask(number) for number in range(200)]
+    before = [ask(number) for number in range(BEFORE)]
     whole.wait_settled(SETTLED_S)
     meanwhile = []
     with whole.halted("worker"), whole.halted("worker1"):

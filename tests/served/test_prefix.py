@@ -68,7 +68,7 @@ def put(path: str, payload: dict[str, Any], server: Served, ollama: StandIn) -> 
     """The request as the model received it."""
     answer = server.client.post(path, json=payload | {"model": "llama3", "stream": False})
     assert answer.status_code == 200, answer.text
-    received = [request for request in ollama.requests() if request.path == path][-1].json()
+    received = ollama.last(path).json()
     assert received.pop("stream") is False
     return received | {"model": payload["model"]}
 

@@ -15,7 +15,7 @@ WITHIN_S = 60.0
 
 def received(ollama: StandIn) -> Recorded:
     """The last prompt as the model server received it."""
-    return [request for request in ollama.requests() if request.path in ("/api/chat", "/api/generate")][-1]
+    return ollama.last("/api/chat", "/api/generate")
 
 
 def sent(ollama: StandIn) -> dict[str, Any]:

@@ -336,13 +336,13 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     whole: Festinger, operator: httpx.Client
 ) -> None:
     whole.run("UPDATE config SET value = '100000' WHERE key LIKE 'quota_%%'")
-    names = [f"rune{number}" for number in range(1_000)]
-    for agent, mine in (("hagrid", names[:200]), ("dobby", names[200:])):
+    names = [f"rune{number}" for number in range(200)]
+    for agent, mine in (("hagrid", names[:80]), ("dobby", names[80:])):
         for start in range(0, len(mine), 20):
             text = " ".join(f"{name} is a spell." for name in mine[start : start + 20])
             whole.ask(("user", f"These are from {agent}, number {start}. {text}"), agent=agent)
     whole.wait_settled()
-    assert len(whole.edges("rune")) == 1_000
+    assert len(whole.edges("rune")) == len(names)
 
     def given(*asked: str) -> set[str]:
         """Of the names in the prompt of a new conversation those whose facts it was given."""
@@ -357,13 +357,13 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
         done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
         # Answered when the process has all that was committed before: the very next prompt is without them.
         assert whole.teach("runestone -isa rock").status_code == 201
-        after = [given(*names[start : start + 8]) for start in range(0, 208, 8)]
+        after = [given(*names[start : start + 8]) for start in range(0, 88, 8)]
         is_over.set()
         seen = polling.result()
 
-    assert set().union(*after) == set(names[200:208])
+    assert set().union(*after) == set(names[80:88])
     assert all(before >= later >= {*names[-4:]} for before, later in pairwise(seen))  # what went did not come back
-    assert {row[0] for row in whole.edges("rune")} == {*names[200:], "runestone"}
+    assert {row[0] for row in whole.edges("rune")} == {*names[80:], "runestone"}
 
     undo = f"{str(done.url).removesuffix('change/')}undo/"
     while "not reached in time" in submit(operator, str(done.url), undo, _form_submitted="true").text:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -36,7 +36,7 @@ def post(server: Served, wire: str, turns: list[Turn], headers: dict[str, str], 
 
 def received(ollama: StandIn, wire: str) -> str:
     """The last prompt as the model server got it."""
-    return [each for each in ollama.requests() if each.path == WIRES[wire][0]][-1].body.decode()
+    return ollama.last(WIRES[wire][0]).body.decode()
 
 
 @pytest.fixture(scope="module")
@@ -147,24 +147,34 @@ def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_pref
 def ask_in_time(
     server: Served,
     ollama: StandIn,
-    question: str,
+    questions: Sequence[str],
     headers: dict[str, str],
     *,
     wire: str = "chat",
     operators: Served | None = None,
-) -> str:
-    """The prompt of a new conversation, for which all was searched that there is. ``operators``: the server that tells
-    what became of it, if another one."""
+) -> list[str]:
+    """The prompts of new conversations, one for each question, for which all was searched that there is.
+    ``operators``: the server that tells what became of it, if another one."""
+    found: dict[str, str] = {}
 
-    def ask() -> str:
-        answer = post(server, wire, [("user", f"{question} ({next(NUMBERS)})")], headers)
-        prompt, why = received(ollama, wire), f"/why/{answer.headers['x-festinger-request']}"
-        told = eventually(lambda: (operators or server).client.get(why).json().get("search"), within_s=1)
-        return prompt if told in (None, "", "found", "nothing found") else ""
+    def are_found() -> bool:
+        asked: dict[str, tuple[str, str]] = {}
+        for question in questions:
+            if question not in found:
+                answer = post(server, wire, [("user", f"{question} ({next(NUMBERS)})")], headers)
+                asked[question] = received(ollama, wire), f"/why/{answer.headers['x-festinger-request']}"
+        told_by = time.monotonic() + 1
+        for question, (prompt, why) in asked.items():
+            told = eventually(
+                lambda why=why: (operators or server).client.get(why).json().get("search"),  # type: ignore[misc]
+                within_s=told_by - time.monotonic(),
+            )
+            if told in (None, "", "found", "nothing found"):
+                found[question] = prompt
+        return len(found) == len(questions)
 
-    found = eventually(ask, within_s=WITHIN_S)
-    assert found
-    return found
+    assert eventually(are_found, within_s=WITHIN_S)
+    return [found[question] for question in questions]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +189,11 @@ def test_nothing_that_is_planted_comes_by_itself_to_who_asks_about_it(
     def claim(number: int) -> str:
         return f"the {word}{number} archive was moved to the cellar of Evil Corp last winter"
 
-    def ask(number: int) -> bool:
-        question = f"Where did they put the {word}{number} archive in winter?"
-        return claim(number) in ask_in_time(server, ollama, question, name, wire=wire)
+    def ask(numbers: Sequence[int]) -> list[bool]:
+        """Return for each whether the prompt that asks about it has it."""
+        questions = [f"Where did they put the {word}{number} archive in winter?" for number in numbers]
+        prompts = ask_in_time(server, ollama, questions, name, wire=wire)
+        return [claim(number) in prompt for number, prompt in zip(numbers, prompts, strict=True)]
 
     own = len(PLANTED)
     for number, one in enumerate([*PLANTED, TAUGHT[0]]):
@@ -191,9 +203,9 @@ def test_nothing_that_is_planted_comes_by_itself_to_who_asks_about_it(
             body = with_tools(wire, write(said), said) | {"model": "llama3", "stream": False}
             assert server.client.post(path, json=body, headers=name).status_code == 200
     kept(claim(own))
-    assert eventually(lambda: ask(own), within_s=WITHIN_S)
+    assert eventually(lambda: ask([own]) == [True], within_s=WITHIN_S)
 
-    assert [one.name for number, one in enumerate(PLANTED) if ask(number)] == []
+    assert [one.name for one, is_there in zip(PLANTED, ask(range(own)), strict=True) if is_there] == []
 
 
 TOOL = {"Accept": "application/json, text/event-stream"}
@@ -269,10 +281,11 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
 
     def find(headers: dict[str, str]) -> set[str]:
         """Return what comes by itself, and what is found by who asks."""
-        question = "What do you know of the harbour office?"
+        question = ["What do you know of the harbour office?"]
         texts = [
-            ask_in_time(other_server, ollama, question, headers, wire=wire, operators=server)
-            for wire in ("chat", "chat_completions", "messages")
+            *ask_in_time(other_server, ollama, question, headers, wire="chat", operators=server),
+            *ask_in_time(other_server, ollama, question, headers, wire="chat_completions", operators=server),
+            *ask_in_time(other_server, ollama, question, headers, wire="messages", operators=server),
         ]
         texts.append(read_everything(other_server, headers, requests, [conflict]))
         return set(re.findall(r"canary\w+", " ".join(texts)))

@@ -93,7 +93,7 @@ def recollect(server: Served, text: str = QUESTION, headers: dict[str, str] | No
 def send(server: Served, ollama: StandIn, text: str, headers: dict[str, str]) -> str:
     """Return what a new chat with the text was given, as the model server received it."""
     server.chat(("user", text), headers=headers)
-    [message] = [each for each in ollama.requests() if each.path == "/api/chat"][-1].json()["messages"]
+    [message] = ollama.last("/api/chat").json()["messages"]
     return str(message["content"]).removeprefix(text).strip()
 
 

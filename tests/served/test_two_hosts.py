@@ -106,7 +106,7 @@ def test_a_conversation_moves_between_them_and_keeps_its_prefix(
         before = count_injections(database)
         answer = balanced.post("/api/chat", {"model": "llama3", "stream": False, "messages": messages})
         assert answer.status_code == 200
-        received.append(ollama.requests()[-1].json()["messages"])
+        received.append(ollama.last().json()["messages"])
         messages.append(answer.json()["message"])
         # A model takes longer to answer than a block to be written, which both hosts then know of.
         assert eventually(lambda before=before: count_injections(database) > before)  # type: ignore[misc]

@@ -20,7 +20,13 @@ pytestmark = pytest.mark.slow
 
 AGENTS = ("dobby", "winky", "harry")
 DAYS = range(7)
-NIGHTLY = ("consolidate", "sweep_conflicts")
+NIGHT = """
+from django.core.management import call_command
+
+call_command("consolidate")
+call_command("sweep_conflicts")
+call_command("backup", "--keep", "2")
+"""
 TOLD = {"kind", "concept", "parent", "dimension", "text", "agent", "status", "collision", "against", "quoted"}
 Mishap = Callable[[Festinger], None]
 
@@ -81,9 +87,7 @@ def live_through(week: Festinger, mishaps: dict[int, Mishap], disk: SmallDisk | 
             refused = live(week, day, AGENTS[1:])
         assert not refused
         week.wait_settled()
-        for command in NIGHTLY:
-            manage(command, **environment)
-        manage("backup", "--keep", "2", **environment)
+        manage("shell", "-c", NIGHT, **environment)
         if day in mishaps:
             mishaps[day](week)
     week.wait_settled()

@@ -104,8 +104,7 @@ class Upgraded(NamedTuple):
         url = f"http://127.0.0.1:{self.run.port}/api/chat"
         answer = httpx.post(url, json=body, headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=30)
         assert answer.status_code == 200
-        [*_, arrived] = (request for request in self.upstream.requests() if request.path == "/api/chat")
-        return str(arrived.json()["messages"][-1]["content"])
+        return str(self.upstream.last("/api/chat").json()["messages"][-1]["content"])
 
 
 @pytest.fixture(scope="module")
