@@ -11,7 +11,7 @@ from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
-SLOTS = 150
+SLOTS = 300
 STATEMENTS_A_PROMPT = 10
 OFTEN_ENOUGH_TO_ASK = 16  # messages: log10 of it is over saliency_write_threshold
 

@@ -336,8 +336,8 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     whole: Festinger, operator: httpx.Client
 ) -> None:
     whole.run("UPDATE config SET value = '100000' WHERE key LIKE 'quota_%%'")
-    names = [f"rune{number}" for number in range(200)]
-    for agent, mine in (("hagrid", names[:80]), ("dobby", names[80:])):
+    names = [f"rune{number}" for number in range(240)]  # the first agent's are more than one portion
+    for agent, mine in (("hagrid", names[:120]), ("dobby", names[120:])):
         for start in range(0, len(mine), 20):
             text = " ".join(f"{name} is a spell." for name in mine[start : start + 20])
             whole.ask(("user", f"These are from {agent}, number {start}. {text}"), agent=agent)
@@ -357,13 +357,13 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
         done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
         # Answered when the process has all that was committed before: the very next prompt is without them.
         assert whole.teach("runestone -isa rock").status_code == 201
-        after = [given(*names[start : start + 8]) for start in range(0, 88, 8)]
+        after = [given(*names[start : start + 8]) for start in range(0, 128, 8)]
         is_over.set()
         seen = polling.result()
 
-    assert set().union(*after) == set(names[80:88])
+    assert set().union(*after) == set(names[120:128])
     assert all(before >= later >= {*names[-4:]} for before, later in pairwise(seen))  # what went did not come back
-    assert {row[0] for row in whole.edges("rune")} == {*names[80:], "runestone"}
+    assert {row[0] for row in whole.edges("rune")} == {*names[120:], "runestone"}
 
     undo = f"{str(done.url).removesuffix('change/')}undo/"
     while "not reached in time" in submit(operator, str(done.url), undo, _form_submitted="true").text:
