@@ -182,7 +182,7 @@ def _list_lines(
             continue
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
         # A line may have all facts of a concept, or both values of a slot. Facts that were placed later are left out.
-        if any(concept in line and parent in line for line in shown):
+        if any(line.startswith((f"{concept} ", f"{concept}: ")) and parent in line for line in shown):
             sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
             by = edge.agent or edge.get_source_display()
             acts = _list_acts("fact", edge, prompt, may, page)
