@@ -1,5 +1,5 @@
-"""How long the admin's pages take with as many facts, memories and messages as Festinger is meant for: every list, in
-each way, and every page of a row, the heaviest ones, too. By Django's test client: all of the server's work, without
+"""Times the admin's pages with as many facts, memories and messages as Festinger is meant for: every list, in each
+way, and every page of a row, the heaviest ones, too. By Django's test client: all of the server's work, without
 a socket. ``python -m benchmarks.pages ROUNDS`` opens them in the database of DATABASE_URL."""
 
 import sys

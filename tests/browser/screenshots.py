@@ -191,7 +191,6 @@ def show(someone: Person, path: str) -> None:
         someone.page.keyboard.press("Control+k")
         someone.page.wait_for_timeout(SETTLED_MS)
         someone.page.keyboard.type("gnommoweb")
-        someone.page.wait_for_timeout(SETTLED_MS)
     someone.page.wait_for_timeout(SETTLED_MS)
 
 

@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from memory.admin.base import Page, column, limit_selection, link, requires
+from memory.admin.base import Page, column, display_once, limit_selection, link, requires
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
@@ -91,15 +91,6 @@ class ProjectStateAdmin(Page):
         about = ("What became of it", {"fields": ("state", "set_by", "settled", *ended, "conflicts", "before")})
         return (place, about)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        row: Any = super().get_object(request, object_id, from_field)
-        if row is not None:  # read once: Unfold evaluates each field several times
-            places = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key)
-            row.others = list(places.exclude(pk=row.pk).order_by("-id")[:HISTORY_MAX])
-            disputes = Conflict.objects.filter(members__kind=STATE, members__object_id=row.pk)
-            row.disputes = render_conflicts(disputes.order_by("-id")[:HISTORY_MAX])
-        return row
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"category": "decision", **super().get_changeform_initial_data(request)}
 
@@ -145,12 +136,17 @@ class ProjectStateAdmin(Page):
         return format_html("{}{}{}{}", when, by, why, after)
 
     @admin.display(description="conflicts")
-    def conflicts(self, row: Any) -> SafeString | str:
-        return row.disputes
+    @display_once
+    def conflicts(self, row: ProjectState) -> SafeString | str:
+        disputes = Conflict.objects.filter(members__kind=STATE, members__object_id=row.pk)
+        return render_conflicts(disputes.order_by("-id")[:HISTORY_MAX])
 
     @admin.display(description="other values of it")
-    def before(self, row: Any) -> SafeString | str:
-        shown = ((ago(one.set_at), link(one, one.value), self.state(one).lower(), one.actor) for one in row.others)
+    @display_once
+    def before(self, row: ProjectState) -> SafeString | str:
+        places = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key)
+        others = places.exclude(pk=row.pk).order_by("-id")[:HISTORY_MAX]
+        shown = ((ago(one.set_at), link(one, one.value), self.state(one).lower(), one.actor) for one in others)
         return format_html_join("", "<div>{}: {} ({}, set by {})</div>", shown) or "none"
 
     # --- actions ---
