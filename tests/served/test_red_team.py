@@ -354,11 +354,13 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     with ThreadPoolExecutor(1) as background:
         is_over = threading.Event()
         polling = background.submit(lambda: [given(*sample) for _ in iter(is_over.is_set, True)])
-        done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
-        # Answered when the process has all that was committed before: the very next prompt is without them.
-        assert whole.teach("runestone -isa rock").status_code == 201
-        after = [given(*names[start : start + 8]) for start in range(0, 128, 8)]
-        is_over.set()
+        try:
+            done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
+            # Answered when the process has all that was committed before: the very next prompt is without them.
+            assert whole.teach("runestone -isa rock").status_code == 201
+            after = [given(*names[start : start + 8]) for start in range(0, 128, 8)]
+        finally:
+            is_over.set()
         seen = polling.result()
 
     assert set().union(*after) == set(names[120:128])

@@ -141,11 +141,12 @@ def test_each_message_is_heard_once(balanced: Balanced, database: str) -> None:
 
 
 def test_one_that_dies_costs_no_later_prompt(balanced: Balanced) -> None:
+    long = {"role": "user", "content": "x" * 200_000}  # more than the balancer holds unless told to
     balanced.servers[0].process.kill()
 
     statuses = [
-        balanced.post("/api/chat", {"model": "llama3", "stream": False, "messages": [SYSTEM]}).status_code
-        for _ in range(20)
+        balanced.post("/api/chat", {"model": "llama3", "stream": False, "messages": messages}).status_code
+        for messages in ([SYSTEM], [SYSTEM, long]) * 10
     ]
 
     assert statuses == [200] * 20
