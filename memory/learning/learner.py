@@ -65,6 +65,16 @@ SET_ASIDE_LATE: Final = """
     UPDATE forget_request SET row_count = row_count + found.count
     FROM (SELECT request, count(*) FROM late GROUP BY request) AS found WHERE id = found.request
 """
+# The model's answers to messages that were set aside before these came.
+ANSWERS_LATE: Final = """
+    SELECT answer.digest, request.id FROM episode AS answer CROSS JOIN LATERAL (
+        SELECT role, set_aside_by_id FROM episode AS one
+        WHERE one.conversation = answer.conversation AND one.id < answer.id
+            AND (one.agent, one.person) = (answer.agent, answer.person)
+        ORDER BY one.id DESC LIMIT 1
+    ) AS said JOIN forget_request AS request ON request.id = said.set_aside_by_id AND answer.said_at < request.said_at
+    WHERE answer.digest = ANY(%s) AND said.role = 'user'
+"""
 DELETED: Final = "SELECT digest FROM forgotten_episode WHERE digest = ANY(%s)"
 DELETE: Final = "DELETE FROM heard_message WHERE id = ANY(%s)"
 SEEN_LONG_AGO: Final = f"""
@@ -205,8 +215,8 @@ async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) ->
 
 
 async def leave_out_forgotten(connection: Connection, messages: Sequence[NewMessage]) -> list[NewMessage]:
-    """Set aside those of the messages that were said before their speaker asked to forget them, and return the others.
-    Clients send old histories again."""
+    """Set aside those of the messages that were said before their speaker asked to forget them, with their answers, and
+    return the others. Clients send old histories again, and what waits to be written comes after the request."""
     scopes = {message.scope.speaker for message in messages if message.scope is not None}
     cursor = await connection.execute(ASKED_TO_FORGET, columns(sorted(scopes), 2), binary=True)
     asked = await cursor.fetchall()
@@ -219,12 +229,22 @@ async def leave_out_forgotten(connection: Connection, messages: Sequence[NewMess
                 continue
             if topic.is_in(message.text) if topic is not None else message.conversation == bytes(conversation or b""):
                 late[message.digest] = request
-    if late:
-        await connection.execute(SET_ASIDE_LATE, columns(sorted(late.items()), 2))
+    await _set_aside_late(connection, late)
+    answers = [one.digest for one in messages if one.scope is not None and one.role == "assistant"]
+    if answers:
+        cursor = await connection.execute(ANSWERS_LATE, [answers], binary=True)
+        answered = {bytes(digest): request for digest, request in await cursor.fetchall()}
+        await _set_aside_late(connection, answered)
+        late |= answered
     resent = [one.digest for one in messages if one.scope is not None and not one.is_dated]
     cursor = await connection.execute(DELETED, [resent], binary=True)
     gone = late.keys() | {bytes(digest) for (digest,) in await cursor.fetchall()}
     return [one for one in messages if one.scope is None or one.digest not in gone]
+
+
+async def _set_aside_late(connection: Connection, late: Mapping[bytes, int]) -> None:
+    if late:
+        await connection.execute(SET_ASIDE_LATE, columns(sorted(late.items()), 2))
 
 
 async def set_aside_edited(connection: Connection, messages: Iterable[NewMessage]) -> None:

@@ -22,7 +22,9 @@ from memory.learning.setting_aside import (
 )
 from memory.memories.scope import Speaker
 from memory.models import Episode, ForgetRequest, Memory
+from tests.arrange import learn
 from tests.memory.memories.said import ANN, remembered, said
+from tests.memory.test_message_table import ALICE, heard, store
 
 ZARNOVA = Topic(TopicKind.WORDS, "Zarnova")
 
@@ -68,6 +70,22 @@ def test_answers_go_with_their_messages() -> None:
     carry_out(order_of())
 
     assert list_texts() == {"And the backup?"}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_message_late", [False, True])
+def test_what_is_written_after_the_request_goes_with_its_answer(dsn: str, is_message_late: bool) -> None:
+    message, answer = heard("Where does Zarnova run?"), heard("It runs on brim-4, behind the gateway.", "assistant")
+    other, its_answer = heard("And the backup?"), heard("It is made each night and tested on Mondays.", "assistant")
+    if not is_message_late:
+        store(dsn, message)
+    carry_out(order_of()._replace(speaker=ALICE.speaker))
+
+    store(dsn, *[message] * is_message_late, answer, other, its_answer)
+    asyncio.run(learn(dsn))
+
+    assert list_texts() == {other.text, its_answer.text}
+    assert ForgetRequest.objects.get().row_count == 2
 
 
 @pytest.mark.django_db
