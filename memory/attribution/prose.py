@@ -1,12 +1,15 @@
 """Tells what people write from what they paste: code, logs, tables, listings, the words of others."""
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Final
 
 from memory.attribution.parts import quoted_spans
 from memory.english.machine_output import PRINTED
 from memory.english.sentences import MASK, blank_out, find_code, mask
 from memory.english.spans import replace_spans
+from memory.types import Span
 
 # The beginning of a line of a dated list, a change, a listing, a path, a comment, a command, a tag, a report.
 _LISTED: Final = re.compile(
@@ -62,11 +65,25 @@ def _is_data(line: str) -> bool:
         return True
     if PRINTED.match(said) or _LISTED.match(said) or _FIELD.match(said):
         return True
-    return said.endswith(_CODE_ENDS) or _has_many_symbols(said)
+    return _is_code(said)
+
+
+def _is_code(line: str) -> bool:
+    return line.endswith(_CODE_ENDS) or _has_many_symbols(line)
 
 
 def _has_many_symbols(line: str) -> bool:
     return len(_SYMBOLS.findall(line.replace(MASK * 2, ""))) >= max(2, len(line) // 25 + 1)
+
+
+def find_listings(text: str) -> Iterator[Span]:
+    """Yield code that nothing marks: at least two lines in a row of which half are code, and the others data. A line
+    with a bullet is a point of a list. Linear in the length."""
+    lines = [(line.span(), line[0].rstrip()) for line in re.finditer(r"[^\n]+\n?", text)]
+    for is_data, run in groupby(lines, lambda line: _BULLET.match(line[1]) is None and _is_data(line[1])):
+        spans, said = zip(*run, strict=True)
+        if is_data and len(said) > 1 and sum(map(_is_code, said)) * 2 >= len(said):
+            yield spans[0][0], spans[-1][1]
 
 
 def find_identifiers(text: str, *, is_code: bool = False) -> set[str]:

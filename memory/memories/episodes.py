@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 from memory.attribution.envelopes import unwrap_answer
 from memory.attribution.parts import find_voices, quoted_spans
 from memory.attribution.pasted import PRINTED
-from memory.attribution.prose import mask_all_but_prose
+from memory.attribution.prose import find_listings, mask_all_but_prose
 from memory.english.excerpts import says_something
 from memory.english.function_words import is_closed_class
 from memory.english.lexicon import load_words, read_pattern
 from memory.english.sentences import MASK, SentenceFinder, find_code, mask
-from memory.english.spans import Within
+from memory.english.spans import Within, merge_spans
 from memory.graph.statement import make_storable
 from memory.secrets.redaction import mask_secrets
 from memory.types import Span
@@ -79,6 +79,7 @@ def compose_episode(said: str, role: str, before: str = "") -> EpisodeText | Non
     quoted = tuple(quoted_spans(text))
     if role == "user" and quoted and not EpisodeText(text, quoted).own.strip():
         return None
+    quoted = tuple(merge_spans([*quoted, *find_listings(text)]))
     unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice in SPEAKER_ONLY)
     prose = mask_all_but_prose(text)
     of_people = [span[:2] for span in find_voices(text) if span.voice is Voice.QUOTED and span.reason not in PRINTED]

@@ -106,6 +106,27 @@ def test_what_is_quoted_is_told_from_what_is_said() -> None:
     assert "Mimir" in episode.passed_on
 
 
+@pytest.mark.parametrize(
+    ("said", "own"),
+    [
+        (
+            "func Book(id string) error {\n\treturn db.Exec(q, id)\n}\nreview this, and tell Saara",
+            "review this, and tell Saara",
+        ),
+        ("Why does it print nothing?\ndef book(x):\n    return x", "Why does it print nothing?"),
+        ("till: Sumbar T2\ndeadline: next friday", None),
+        (
+            "- move db (tyr -> heimdall);\n- rename host {a} to b",
+            "- move db (tyr -> heimdall);\n- rename host {a} to b",
+        ),
+    ],
+)
+def test_code_that_nothing_marks_is_passed_on_and_own_points_are_not(said: str, own: str | None) -> None:
+    episode = compose_episode(said, "user")
+    assert episode is not None
+    assert episode.own.strip() == (own or said)
+
+
 def test_of_a_long_message_quotations_are_cut_before_own_words() -> None:
     page = "The moon is made of cheese. " * 300
 
