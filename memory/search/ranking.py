@@ -185,12 +185,14 @@ def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> Itera
             if found.role == "user" and normalise(found.text) == query:
                 continue
             text = found.own_text if own_words else found.text
-            left = drop_ended(keep_statements(text) if own_words else text, found.said_at, asked.ended)
+            stated = keep_statements(text) if own_words else text
+            left = drop_ended(stated, found.said_at, asked.ended)
+            is_ended = left != stated
             if left != text:
                 shared = wanted & find_content_words(text)
                 if shared and shared.isdisjoint(find_content_words(left)):
                     left = ""  # what was alike is cut
-            if not (left or own_words):
+            if not left and (is_ended or not own_words):
                 continue
             found = found._replace(text=left, quoted=() if own_words else found.quoted)
         yield each._replace(found=found)

@@ -337,6 +337,17 @@ def test_sentences_that_state_a_superseded_fact_are_dropped() -> None:
     assert [each.text for each in choose_lines(index, ask(ended=ended))] == ["It runs well."]
 
 
+def test_what_followed_comes_with_its_message_and_not_alone_where_that_is_superseded() -> None:
+    said = [
+        row(1, LEAST + 0.1, text="Heimdall is a Flask app.", talk=9),
+        row(2, 0.0, text="Ann likes tea.", talk=9, at=2.0),
+    ]
+    index = index_of(*said)
+
+    assert ids(choose_lines(index)) == [1, 2]
+    assert ids(choose_lines(index, ask(ended=[Ended("heimdall", "flask_app", 10.0)]))) == []
+
+
 def test_what_is_quoted_inline_stays_in_a_line_and_longer_quotations_do_not() -> None:
     inline = 'The page says "Heron".'
     page = f'The page says "{"buy now " * 20}".'
