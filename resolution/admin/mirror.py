@@ -54,7 +54,7 @@ def show_mirror(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": project.name or project.slug,
-        "mirror": make_mirror(project, since),
+        "mirror": make_mirror(project, since, request.GET.get("page") or "1"),
         "since": f"{since:%Y-%m-%d}" if since is not None else "",
         "today": f"{now:%Y-%m-%d}",
         "spans": spans,

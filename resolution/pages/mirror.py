@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from django.core.paginator import Page, Paginator
 from django.db.models import F, Q
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -25,6 +26,7 @@ from resolution.pages.belongings import find_belongings
 from resolution.pages.words import MEMORY_CHANGES, SPEAKING, describe_history, names_in
 
 CONCEPTS_MAX: Final = 500
+CONCEPTS_SHOWN: Final = 100  # on a page
 FACTS_MAX: Final = 5_000
 STATES_MAX: Final = 1_000
 MEMORIES_MAX: Final = 300
@@ -103,7 +105,7 @@ class MirrorConcept:
 @dataclass(frozen=True, slots=True)
 class Mirror:
     """The mirror of a project. The keys of groups are titles: categories of states and memories, kinds of concepts.
-    ``left_out`` names what was cut off."""
+    ``page`` has the ids of the concepts; ``left_out`` names what was cut off."""
 
     project: Project
     since: datetime | None
@@ -113,6 +115,7 @@ class Mirror:
     concepts: dict[str, list[MirrorConcept]]
     memories: dict[str, list[MirrorValue]]
     left_out: list[str]
+    page: Page[int]
 
     @property
     def state_count(self) -> int:
@@ -122,7 +125,7 @@ class Mirror:
     def summary(self) -> str:
         counted = (
             format_count(self.state_count, "value"),
-            format_count(_count(self.concepts), "concept"),
+            format_count(self.page.paginator.count, "concept"),
             format_count(_count(self.memories), "memory", "memories"),
             format_count(len(self.questions), "open question"),
         )
@@ -136,14 +139,16 @@ def _count(groups: dict[str, list[Any]]) -> int:
     return sum(map(len, groups.values()))
 
 
-def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
-    """Make the mirror. Show it to operators only: it contains everybody's memories."""
+def make_mirror(project: Project, since: datetime | None = None, page: str = "") -> Mirror:
+    """Make the mirror, with all concepts or those of a page. Show it to operators only: it contains everybody's
+    memories."""
     concepts = find_concepts_of(project)
+    shown = Paginator(concepts, CONCEPTS_SHOWN if page else CONCEPTS_MAX).get_page(page)
     states = list(
         ProjectState.objects.filter(project=project, status="active").order_by("category", "key")[:STATES_MAX]
     )
     edges = list(
-        Edge.objects.filter(concept__in=concepts)
+        Edge.objects.filter(concept__in=list(shown))
         .exclude(concept=F("parent"))
         .select_related("concept", "parent", "dim")
         .order_by("concept__token", "dim__token", "-confidence", "parent__token")[:FACTS_MAX]
@@ -176,7 +181,7 @@ def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
     )  # fmt: skip
     left_out = [f"{name} beyond the first {most:,}" for name, found, most in limits if len(found) == most]
     grouped = _group_by_kind(_group_by_concept(facts))
-    return Mirror(project, since, questions, changes, dict(states_by), grouped, dict(memories_by), left_out)
+    return Mirror(project, since, questions, changes, dict(states_by), grouped, dict(memories_by), left_out, shown)
 
 
 def write_markdown(mirror: Mirror) -> str:

@@ -177,6 +177,24 @@ def test_on_the_page_what_is_named_is_a_link_to_its_page(project: Project, admin
     } - links == set()
 
 
+def test_the_concepts_of_a_large_project_are_on_several_pages(
+    project: Project, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resolution.pages.mirror.CONCEPTS_SHOWN", 2)
+    for name in ("p05.base", "p05.laser", "p05.mount"):
+        teach(name, "invar", "material")
+
+    first, last = (admin_client.get("/admin/mirror/p05/", {"page": page}).content.decode() for page in ("", "2"))
+
+    assert [re.findall(r">(p05\.\w+)</a>", page) for page in (first, last)] == [
+        ["p05.base", "p05.laser"],
+        ["p05.mount"],
+    ]
+    assert "3 concepts" in first
+    assert 'href="?page=2&amp;since="' in first
+    assert concepts_of(make_mirror(project)) == {"material": ["p05.base", "p05.laser", "p05.mount"]}
+
+
 def test_it_is_read_in_as_many_queries_however_much_there_is(project: Project) -> None:
     counts = []
     for number in (1, 30):
