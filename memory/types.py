@@ -119,7 +119,7 @@ class EdgeRow:
 
 
 class Ended(NamedTuple):
-    """A fact that was current until then, in seconds since the epoch."""
+    """A fact that was current, or a claim that was not rejected, until then, in seconds since the epoch."""
 
     concept: str
     parent: str

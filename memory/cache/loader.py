@@ -66,16 +66,19 @@ QUEUE = """
     ) AS disputed WHERE {which} ORDER BY number DESC NULLS LAST
 """
 DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple WHERE {which}"
+# Facts that are superseded or retired, and claims that a decision rejected.
 ENDED = """
     SELECT concept.id, concept.token, parent.token, extract(epoch FROM max(gone.at))::float8
-    FROM edge_history gone JOIN soas concept ON concept.id = gone.concept_id
-    JOIN soas parent ON parent.id = (gone.before ->> 'parent_id')::bigint
-    WHERE gone.action IN ('retire', 'supersede') AND {which}
-        AND NOT EXISTS (SELECT FROM urd WHERE urd.id = concept.id AND urd.parent_id = parent.id)
+    FROM (
+        SELECT id, concept_id, (before ->> 'parent_id')::bigint AS parent_id, at FROM edge_history
+        WHERE action IN ('retire', 'supersede')
+        UNION ALL SELECT NULL, concept_id, parent_id, decided_at FROM decided_triple WHERE kind = 'dismissed'
+    ) AS gone JOIN soas concept ON concept.id = concept_id JOIN soas parent ON parent.id = gone.parent_id
+    WHERE {which} AND NOT EXISTS (SELECT FROM urd WHERE urd.id = concept.id AND urd.parent_id = parent.id)
     GROUP BY concept.id, parent.token
 """
-ENDED_OF_NEWEST = "gone.id > (SELECT max(id) - 100000 FROM edge_history)"
-ENDED_OF = "gone.concept_id = ANY(%s)"
+ENDED_OF_NEWEST = "(gone.id IS NULL OR gone.id > (SELECT max(id) - 100000 FROM edge_history))"
+OF_CONCEPTS = "concept_id = ANY(%s)"
 LEXEMES = "SELECT lexeme, messages FROM english_lexeme"
 ENGLISH_MESSAGES = 1_000_000  # of which english_lexeme counts those that have a lexeme
 AGENTS = f"""
@@ -170,8 +173,8 @@ async def load_cache(cache: Cache, connection: Connection, touched: Changes | No
             await _load_edges(cache, connection, touched.keys["urd"])
             _put_grouped(cache.pending_conflicts, await _read_queue(cache, connection), touched.keys[QUEUED])
             _put_grouped(cache.decided, await _read_decided(cache, connection), touched.keys[RULED])
-        ended = await _read_ended(connection, ENDED_OF_NEWEST)
-        _put_grouped(cache.ended, ended, touched.keys["urd"])
+        ended = await _read_ended(cache, connection, ENDED_OF_NEWEST)
+        _put_grouped(cache.ended, ended, touched.keys["urd"] | touched.keys[RULED])
         if not cache.rarity:
             cache.rarity = weigh_lexemes(await all_rows(connection, LEXEMES))
         async for some in in_slices(list(cache.soas_by_token.values())):  # after the edges that they were part of
@@ -289,8 +292,8 @@ async def _read_decided(
     return by_concept
 
 
-async def _read_ended(connection: Connection, which: str, ids: list[int] | None = None) -> Grouped:
-    """Return the facts that are superseded or retired."""
+async def _read_ended(cache: Cache, connection: Connection, which: str, ids: list[int] | None = None) -> Grouped:
+    """Return what is superseded, retired or rejected."""
     by_concept: dict[int, list[Ended]] = {}
     for concept, *ended in await all_rows(connection, ENDED.format(which=which), ids):
         by_concept.setdefault(concept, []).append(Ended(*ended))
@@ -326,7 +329,7 @@ async def _refresh_edges(cache: Cache, connection: Connection, ids: list[int]) -
     found = {edges[0].concept_id: edges async for edges in _read_edges(connection, "id = ANY(%s)", ids)}
     words = (word for edges in found.values() for edge in edges for word in edge.ids)
     await read_missing_words(cache, connection, words)
-    ended = await _read_ended(connection, ENDED_OF, ids)
+    ended = await _read_ended(cache, connection, OF_CONCEPTS, ids)
     for concept_id in ids:
         cache.put_edges(concept_id, found.get(concept_id, ()))
     _put_grouped(cache.ended, ended, of=set(ids))
@@ -335,7 +338,12 @@ async def _refresh_edges(cache: Cache, connection: Connection, ids: list[int]) -
 async def _refresh_grouped(
     held: str, read: Callable[..., Awaitable[Grouped]], cache: Cache, connection: Connection, ids: list[int]
 ) -> None:
-    _put_grouped(getattr(cache, held), await read(cache, connection, "concept_id = ANY(%s)", ids), of=set(ids))
+    _put_grouped(getattr(cache, held), await read(cache, connection, OF_CONCEPTS, ids), of=set(ids))
+
+
+async def _refresh_rulings(cache: Cache, connection: Connection, ids: list[int]) -> None:
+    await _refresh_grouped("decided", _read_decided, cache, connection, ids)
+    await _refresh_grouped("ended", _read_ended, cache, connection, ids)
 
 
 # --- small tables, which are read whole ---
@@ -409,7 +417,7 @@ REFRESH: Final[dict[str, Callable[[Cache, Connection, list[int]], Awaitable[None
     "soas": refresh_soas,
     "urd": _refresh_edges,
     QUEUED: partial(_refresh_grouped, "pending_conflicts", _read_queue),
-    RULED: partial(_refresh_grouped, "decided", _read_decided),
+    RULED: _refresh_rulings,
 }
 SMALL: Final[dict[str, Callable[[Cache, Connection], Awaitable[None]]]] = {
     "alias": read_aliases,

@@ -92,7 +92,9 @@ class Cache:
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
     children: dict[int, set[int]] = field(default_factory=dict)  # the concepts with facts that have this parent
-    ended: dict[int, Sequence[Ended]] = field(default_factory=dict)  # by concept: superseded and retired facts
+    ended: dict[int, Sequence[Ended]] = field(
+        default_factory=dict
+    )  # by concept: superseded and retired facts, rejected claims
     rarity: Mapping[str, float] = field(default_factory=dict)  # of English lexemes: the weight of one in a query
     # By concept, by dimension: the parents that open claims name, the newest first.
     pending_conflicts: dict[int, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
@@ -303,7 +305,7 @@ class Cache:
         return row is not None and row.id in self.additive_dims
 
     def find_ended(self, names: Iterable[str]) -> list[Ended]:
-        """Return the superseded and retired facts about concepts of these names."""
+        """Return what ended of concepts of these names."""
         rows = filter(None, map(self.soas_by_token.get, names))
         return [each for row in rows for each in self.ended.get(row.id, ())]
 

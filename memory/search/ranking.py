@@ -62,7 +62,7 @@ class Asked(NamedTuple):
     - ``at``: when the query came, in seconds since the epoch.
     - ``conversation``: the first eight bytes of the digest of the one it comes from, 0 for none.
     - ``need``: the logarithm of the odds that it needs something said before; None if nobody can tell.
-    - ``ended``: superseded facts about what it names.
+    - ``ended``: facts and claims about what it names that no longer hold.
     """
 
     text: str

@@ -180,6 +180,11 @@ STEPS: dict[str, Step] = {
         " WHERE c.token = 'container'",
         lambda cache: [*map(len, cache.pending_conflicts.values())] == [1],
     ),
+    "a decision rejects a claim": (
+        "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents)"
+        " SELECT u.id, u.dim_id, c.id, 'dismissed', '{}' FROM urd u, soas c WHERE c.token = 'container'",
+        lambda cache: [[one.parent for one in of_one] for of_one in cache.ended.values()] == [["container"]],
+    ),
     "a fact contradicts project state": (
         "WITH new AS (INSERT INTO conflict (slot_kind, key, slot_key) VALUES ('memory_slot', 'k', '{}') RETURNING id)"
         " INSERT INTO conflict_member (conflict_id, kind, object_id, support)"
