@@ -11,4 +11,4 @@ class ProxyConfig(AppConfig):
         from proxy.telemetry.forgetting import STATEMENTS
 
         forgetting.followers.extend(STATEMENTS)
-        forgetting.of_speakers["recollection_event"] = forgetting.SpeakerTable("agent", "person")
+        forgetting.of_speakers["recollection_event"] = forgetting.SpeakerTable("agent", "person", "request")
