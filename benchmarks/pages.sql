@@ -131,9 +131,9 @@ INSERT INTO edge_candidate (concept, parent, dimension, is_isa, channel, confide
     FROM said JOIN fact ON fact.n = e JOIN word ON word.n = e WHERE e <= :facts / 5;
 
 -- Requests are kept for a week: a fifth of the messages came with one.
-INSERT INTO recollection_event (request, agent, model, wire, conversation, block, reasons, notes, search, search_ms,
-                                enrich_ms, at)
-    SELECT left(md5(e::text), 16), said.agent, 'model-' || 1 + e % 3,
+INSERT INTO recollection_event (request, agent, person, model, wire, conversation, block, reasons, notes, search,
+                                search_ms, enrich_ms, at)
+    SELECT left(md5(e::text), 16), said.agent, person, 'model-' || 1 + e % 3,
            (ARRAY['chat', 'chat_completions', 'generate'])[1 + e % 3], encode(opening, 'hex'),
            CASE WHEN e % 3 > 0 THEN E'<recollection>\n'
                || repeat(subject || ': [' || dimension || '] ' || parent || E'\n', (1 + e % 8)::int)

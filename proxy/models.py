@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Mod, Now
 from django.db.models.lookups import Exact, In
 
+from memory.graph.statement import PERSON_MAX
 from memory.models.constraints import one_of
 from memory.models.messages import OctetLength
 from memory.timing import REQUESTS_KEPT_DAYS
@@ -49,6 +50,9 @@ class RecollectionEvent(PromptEvent):
     conversation = models.CharField(
         max_length=32, blank=True, default="", db_default="", help_text="The digest of its opening."
     )
+    person = models.CharField(
+        max_length=PERSON_MAX, blank=True, default="", db_default="", help_text="For whom the agent asked, if known."
+    )
     block = models.TextField(blank=True)
     style = models.CharField(
         max_length=12, blank=True, default="", db_default="", help_text="How new facts are written for this model."
@@ -80,6 +84,7 @@ class RecollectionEvent(PromptEvent):
             models.Index(fields=["wire", "at"], name="recollection_event_by_wire"),
             models.Index(fields=["agent", "at"], name="recollection_event_by_agent"),
             models.Index(fields=["conversation", "at"], name="recollection_event_in_order"),
+            models.Index(fields=["person", "at"], condition=~Q(person=""), name="recollection_event_by_person"),
             models.Index(fields=["at"], condition=~Q(block=""), name="recollection_event_with_block"),
             models.Index(fields=["at"], condition=~Q(prompt_text=""), name="recollection_event_with_text"),
         ]

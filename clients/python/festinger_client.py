@@ -400,6 +400,7 @@ class RequestOut(TypedDict):
     concepts: list[dict[str, str]]
     notes: list[dict[str, Any]]
     page: NotRequired[str]
+    person: str
     refused: NotRequired[list[str]]
     request: str
     restrictions: dict[str, str]

@@ -80,7 +80,7 @@ class SpeakerTable(NamedTuple):
 of_speakers: dict[str, SpeakerTable] = {
     "extraction_mark": SpeakerTable("agent", "person"),
     "prompt_opening": SpeakerTable("agent", "person"),
-    "heard_message": SpeakerTable("speaker", "person", "queued message", "NULL"),
+    "heard_message": SpeakerTable("speaker", "person", "queued message"),
     "evidence": SpeakerTable("agent", "person", "sentence", "sentence"),
     "observation": SpeakerTable("for_speaker", "for_person", "statement", "evidence"),
 }
@@ -218,9 +218,11 @@ def _forget_speaker(cursor: Any, selection: ForgetScope, values: dict[str, Any],
 
 
 def _show(cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str, text: str = "text") -> Part:
-    """Count the chosen rows of a table, and read the newest."""
+    """Count the chosen rows of a table, and read the newest if they have a ``text``."""
     cursor.execute(f"SELECT count(*) FROM {table} WHERE {chosen}", values)
     [count] = cursor.fetchone()
+    if not text:
+        return Part(name, count)
     cursor.execute(SHOW.format(text=text, table=table, chosen=chosen), values | {"shown": SHOWN})
     return Part(name, count, tuple(text for (text,) in cursor.fetchall() if text))
 

@@ -7,6 +7,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from memory.attribution.client_names import GROUP
+
 register = template.Library()
 
 
@@ -18,8 +20,9 @@ def speaker_address(agent: str, person: str = "") -> str:
 
 @register.simple_tag
 def speaker(agent: str, person: str = "") -> SafeString | str:
-    """Link to the page of an agent or of a person behind it."""
+    """Link to the page of an agent or of a person behind it; for a group, to its agent's."""
     if not agent:
         return "nobody known"
+    person = "" if person == GROUP else person
     shown = f"{person} ({agent})" if person else agent
     return format_html('<a href="{}" class="fst-link">{}</a>', speaker_address(agent, person), shown)

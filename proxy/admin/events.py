@@ -19,14 +19,24 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import TextFilter
 
-from memory.admin.base import LINK, DayFilter, ListFilter, Page, ReadOnly, column, link, render_preformatted
+from memory.admin.base import (
+    LINK,
+    DayFilter,
+    ListFilter,
+    Page,
+    ReadOnly,
+    by_speaker,
+    column,
+    link,
+    render_preformatted,
+)
 from memory.english.phrases import format_count
+from memory.graph.statement import make_storable
 from memory.models import Config
 from memory.templatetags.speakers import speaker
 from proxy.admin.request_lines import NEAR, find_messages, tell_requests
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
-from proxy.prompts.records import is_request_of
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, ids_of
 
@@ -68,15 +78,12 @@ class ModelFilter(SeenFilter):
 
 
 class PersonFilter(TextFilter):
-    """Filters by a person, as clients name them. Events name nobody: their ids tell who is asked about."""
+    """Filters by a person, as clients name them."""
 
     title = parameter_name = "person"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not (person := (self.value() or "").strip()):
-            return queryset
-        last = queryset.order_by("-at").values_list("pk", flat=True)[:LOOKED_AT_MAX]
-        return queryset.filter(pk__in=[key for key in last if is_request_of(key, person)])
+        return by_speaker(queryset, "", make_storable(self.value() or "").strip())
 
 
 class BlockFilter(ListFilter):
@@ -98,7 +105,7 @@ class EventAdmin(ReadOnly, Page):
 
     @admin.display(description="agent")
     def sender(self, event: Any) -> SafeString | str:
-        return speaker(event.agent)
+        return speaker(event.agent, getattr(event, "person", ""))  # loops name none
 
 
 @admin.register(RecollectionEvent)
@@ -301,7 +308,7 @@ def conversation_page(request: HttpRequest, opening: str) -> HttpResponse:
         "title": "Conversation",
         "requests": told,
         "earlier": earlier[:MESSAGES_MAX] if earlier is not None else (),
-        "agents": sorted({one.event.agent for one in told}),
+        "speakers": sorted({(one.event.agent, one.event.person) for one in told}),
         "models": sorted({one.event.model for one in told}),
         "before": told[0].event.pk if has_more else "",
         "days": EVENTS_KEPT.days,

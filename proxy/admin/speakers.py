@@ -45,16 +45,14 @@ from resolution.pages.words import format_date
 REMEMBERED = ("episodes", "project", "allowed_projects", "allows_all_projects")
 PERSONS_MAX: Final = 1_000  # behind an agent, that are looked for
 PERSONS_SHOWN: Final = 100
-CONVERSATIONS_MAX: Final = 50  # the newest of a person, by which their requests are found
-MESSAGES_MAX: Final = 1_000  # in which they are looked for
 CONFLICTS_SHOWN: Final = 10
 NEW_TOKEN: Final = "New token; the previous one is refused."
 PAGE: Final = "admin:memory_agent_change"
 FORGETS: Final = (
     "Episodes, memories, sentences and statements are deleted with their history, and do not come back when a client"
-    " sends them again. Facts that nobody else has stated are retired: they stay in the history, without the sentences,"
-    " and can be put back. Not touched: what was stated without a person's name, backups, other lines of recent blocks,"
-    " and what is heard just now."
+    " sends them again. Requests are deleted, but not the records of loops in them. Facts that nobody else has stated"
+    " are retired: they stay in the history, without the sentences, and can be put back. Not touched: what was stated"
+    " without a person's name, backups, other lines of recent blocks, and what is heard just now."
 )
 FORGETTING: Final = ("memory.delete_episode", "memory.delete_memory", "memory.delete_edge")
 
@@ -112,19 +110,13 @@ def named_in(given: QueryDict) -> tuple[str, str]:
 
 
 def list_given(agent: str, person: str) -> list[Listed]:
-    """Return the lists of what came of a speaker's prompts. Requests name no person: theirs are those of their newest
-    conversations."""
+    """Return the lists of what came of a speaker's prompts. Loops name no person: theirs are those of the requests."""
     today = start_of_today()
     day = today.date().isoformat()
-    events, loops, query = RecollectionEvent.objects.all(), LoopEvent.objects.all(), {"agent": agent}
+    query = {"agent": agent, "person": person} if person else {"agent": agent}
+    events, loops = by_speaker(RecollectionEvent.objects.all(), agent, person), LoopEvent.objects.filter(agent=agent)
     if person:
-        said = Episode.objects.filter(agent=agent, person=person).order_by("-id")
-        newest = dict.fromkeys(bytes(one).hex() for one in said.values_list("conversation", flat=True)[:MESSAGES_MAX])
-        conversations = list(newest)[:CONVERSATIONS_MAX] or ["none"]  # is none's: an empty list is no query
-        events = events.filter(conversation__in=conversations)
-        loops, query = loops.filter(request__in=events.values("request")), {"conversation__in": ",".join(conversations)}
-    else:
-        events, loops = events.filter(agent=agent), loops.filter(agent=agent)
+        loops = loops.filter(request__in=events.values("request"))
     return [
         Listed("Prompts today", events.filter(at__gte=today), query | dict.fromkeys(("at_from", "at_to"), day)),
         Listed(f"Prompts in {EVENTS_KEPT.days} days", events, query),

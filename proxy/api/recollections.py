@@ -23,7 +23,6 @@ from proxy.api.visibility import sees_words_of
 from proxy.errors import DatabaseAway, NotFound
 from proxy.explanation import run_in_server
 from proxy.prompts.dry_run import TEXT_PATH, write_prompt
-from proxy.prompts.records import is_request_of
 from proxy.prompts.search import describe_given
 
 LISTED_MAX: Final = 20  # statements that were kept out, and requests to forget
@@ -56,6 +55,7 @@ class RecollectionOut(Reasons):
 class RequestOut(Reasons):
     request: str
     agent: str
+    person: str = Field(description="For whom the agent asked; empty if it named nobody.")
     at: str
     page: str = Field("", description="Its page in the admin, for operators.")
     refused: list[str] = Field([], description="What a quota kept out.")
@@ -143,7 +143,7 @@ def _list_kept_out(request_id: str) -> dict[str, Any]:
 def _is_told(caller: Caller, event: Mapping[str, Any], user: str) -> bool:
     if may(caller, "operator"):
         return True
-    is_own = is_request_of(event["request"], caller.person_in({"user": user}))
+    is_own = event["person"] == caller.person_in({"user": user})
     return is_own and sees_words_of(caller, [event["agent"]])
 
 

@@ -131,7 +131,7 @@ class Enricher:
         if plan.verdict is not None:
             memory.guard.note(plan.verdict)
         if plan.intervention is not None:
-            self.events.record_loop(plan.intervention, **asked)
+            self.events.record_loop(plan.intervention, asked)
         placed = plan.placed
         remember_placed(memory.blocks, plan.prefixes, plan.kept, placed)
         notes = placed.recollection.block.notes if placed is not None else ()
@@ -171,7 +171,7 @@ class Enricher:
             reader,
             listeners,
             Tail() if has_tail else None,
-            lambda loop: self.events.record_tail_loop(loop, **plan.asked),
+            lambda loop: self.events.record_tail_loop(loop, plan.asked),
         )
 
     def _note_answer(self, prefixes: PrefixDigests, at: float) -> AnswerListener:

@@ -1,10 +1,8 @@
 """Describes requests for ``/why``, the live view and the log of loops."""
 
 import time
-from secrets import compare_digest, token_hex
+from secrets import token_hex
 from typing import Any, Final, TypedDict
-
-from django.utils.crypto import salted_hmac
 
 from memory import bounds, request_ids
 from memory.access.switches import Restrictions
@@ -13,17 +11,18 @@ from proxy.formats.base import Prompt, WireFormat
 from proxy.prompts.placement import Placed
 from proxy.telemetry.events import shorten_reasons
 
-SALT: Final = "festinger.request"
 NAME_MAX: Final = 200  # characters of a model's name; names with registry and tag have some 60
-NONCE_BYTES: Final = 5  # of the eight in an id
+ID_BYTES: Final = 8
 MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 
 
 class RequestInfo(TypedDict):
-    """Identifies a request. ``at`` is in seconds since the epoch."""
+    """Identifies a request. ``person``: for whom its agent asks, GROUP for several. ``at`` is in seconds since the
+    epoch."""
 
     request: str
     agent: str
+    person: str
     model: str
     wire: str
     at: float
@@ -34,20 +33,8 @@ def new_request_info(prompt: Prompt, wire: WireFormat, agent: str, person: str, 
     if len(model) > NAME_MAX or not model.isprintable():
         MODEL_NAME.count_hit(characters=len(model))
         model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
-    nonce = token_hex(NONCE_BYTES)  # so that nobody guesses an id to ask /why about
-    request = f"{nonce}{_sign(nonce, person)}"
-    return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
-
-
-def is_request_of(request: str, person: str) -> bool:
-    """True if the request with this id was made for that person."""
-    nonce, signature = request[: 2 * NONCE_BYTES], request[2 * NONCE_BYTES :]
-    return compare_digest(signature.encode(), _sign(nonce, person).encode())
-
-
-def _sign(nonce: str, person: str) -> str:
-    # Events do not name the person; the id lets a caller who knows the person verify it.
-    return salted_hmac(SALT, nonce.encode() + person.encode("utf-8", "surrogatepass")).hexdigest()[: 16 - len(nonce)]
+    request = token_hex(ID_BYTES)  # so that nobody guesses an id to ask /why about
+    return RequestInfo(request=request, agent=agent, person=person, model=model, wire=wire.name, at=now)
 
 
 def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:

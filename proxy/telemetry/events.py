@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from django.db.models import Model
 
@@ -124,24 +125,22 @@ class Events(WriteBehind):
         for key in notes:
             self.put(self._given, asked | {"kind": key.kind, "row": key.id})
 
-    def record_loop(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
-        """Add what was done about a loop of the model that is asked."""
-        asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
+    def record_loop(self, met: Intervention, asked: Mapping[str, Any]) -> None:
+        """Add what was done about a loop of the model that is ``asked``."""
         loop = {"kind": met.loop.kind, "count": met.loop.count, "period": met.loop.period, "steps": list(met.steps)}
         self._add_loop(asked, loop, met.loop.repeated)
 
-    def record_tail_loop(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
-        """A running answer was ended, because its tail repeats."""
-        asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
+    def record_tail_loop(self, met: TailLoop, asked: Mapping[str, Any]) -> None:
+        """Add that a running answer was ended, because its tail repeats."""
         self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))
 
-    def _add_loop(self, asked: Row, loop: Row, repeated: Sequence[str]) -> None:
+    def _add_loop(self, asked: Mapping[str, Any], loop: Row, repeated: Sequence[str]) -> None:
         LOOPS.labels(loop["steps"][-1]).inc()
         logger.warning("loop.met", extra={"why": asked["request"], "agent": asked["agent"], **loop})
         if privacy.is_private():
             return
         excerpts = [cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS])) for text in repeated[:EXCERPTS_MAX]]
-        self.put(self._loops, asked | loop | {"repeated": excerpts})
+        self.put(self._loops, {**asked, **loop, "repeated": excerpts})
 
     async def find(self, request: str) -> Row | None:
         """The event of one request, whichever process had it, and what was done about ``loops`` in it; None for one

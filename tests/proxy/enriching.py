@@ -41,10 +41,10 @@ class Written:
     def add_injected(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         self.given[request] = list(notes)
 
-    def record_loop(self, *_: object, **__: object) -> None:
+    def record_loop(self, *_: object) -> None:
         pass
 
-    def record_tail_loop(self, *_: object, **__: object) -> None:
+    def record_tail_loop(self, *_: object) -> None:
         pass
 
 

@@ -84,7 +84,7 @@ def test_what_postgres_does_not_store_is_replaced() -> None:
 EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
     "client_request": "",
-    "style": "compact", "reasons_left_out": 0, "notes": [], "search": "",
+    "person": "", "style": "compact", "reasons_left_out": 0, "notes": [], "search": "",
     "search_ms": None, "restrictions": {}, "unread_characters": 0, "enrich_ms": 1.0,
     "conversation": "",
 }  # fmt: skip

@@ -143,6 +143,7 @@ def test_only_operators_are_told_of_other_persons_requests(outside: httpx.Client
     ]
 
     assert seen == [200, 200, 404, 404, 404, 200]
+    assert outside.get(why, headers=bearer(tokens["operator"])).json()["person"] == "alice"
 
 
 def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(

@@ -11,11 +11,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from memory.attribution.client_names import GROUP
 from memory.models import Config, Edge, Episode, Memory, Soas
-from proxy.formats import FORMATS
-from proxy.formats.base import Prompt
 from proxy.models import LoopEvent, RecollectionEvent
-from proxy.prompts.records import new_request_info
 from tests.arrange import dispute, teach
 from tests.memory.memories.said import digest_of, remembered, said
 from tests.worlds import Login
@@ -187,25 +185,27 @@ def test_a_conversation_is_a_page_with_what_was_said_given_and_learned_in_each_r
 
 def test_requests_are_found_by_agent_model_person_and_the_words_of_what_was_injected(client: Client) -> None:
     serve(1), serve(2, agent="winky", model="qwen3", block="memory 2026-03-04: Ada likes <tea>.")
-    mine = new_request_info(
-        Prompt("llama3", (), takes_top=False, is_stream=False), FORMATS["/api/chat"], "dobby", "u-17", 0.0
-    )["request"]
-    serve(int(mine, 16))
+    mine = serve(3, person="u-17").request
 
     assert listed(client, RECOLLECTIONS, agent="winky") == listed(client, RECOLLECTIONS, q="TEA ada") == {2}
-    assert listed(client, RECOLLECTIONS, model="llama3") == {1, int(mine, 16)}
-    assert listed(client, RECOLLECTIONS, person="u-17") == listed(client, RECOLLECTIONS, q=mine) == {int(mine, 16)}
+    assert listed(client, RECOLLECTIONS, model="llama3") == {1, 3}
+    assert listed(client, RECOLLECTIONS, person="u-17") == listed(client, RECOLLECTIONS, q=mine) == {3}
     assert listed(client, RECOLLECTIONS, person="u-23") == listed(client, RECOLLECTIONS, q="coffee") == set()
 
 
-def test_every_page_of_an_event_leads_to_its_agent(client: Client) -> None:
-    event, loop = serve(7, conversation="3" * 32), meet_loop(7)
-    paths = (RECOLLECTIONS, LOOPS, f"{RECOLLECTIONS}live/", f"{RECOLLECTIONS}{event.pk}/change/",
-             f"{LOOPS}{loop.pk}/change/", f"{RECOLLECTIONS}conversation/{event.conversation}/")  # fmt: skip
+@pytest.mark.parametrize(
+    ("person", "expected"), [("", "dobby"), (GROUP, "dobby"), ("u-17", "u-17 (dobby)")], ids=["none", "group", "one"]
+)
+def test_every_page_of_an_event_leads_to_its_speaker(client: Client, person: str, expected: str) -> None:
+    event, loop = serve(7, conversation="3" * 32, person=person), meet_loop(7)
+    of_event = (RECOLLECTIONS, f"{RECOLLECTIONS}live/", f"{RECOLLECTIONS}{event.pk}/change/",
+                f"{RECOLLECTIONS}conversation/{event.conversation}/")  # fmt: skip
 
-    for path in paths:
-        shown = client.get(path).content.decode()
-        assert 'href="/admin/memory/agent/speaker/?agent=dobby" class="fst-link">dobby</a>' in shown, path
+    for name, paths in ((expected, of_event), ("dobby", (LOOPS, f"{LOOPS}{loop.pk}/change/"))):
+        query = "agent=dobby&amp;person=u-17" if "u-17" in name else "agent=dobby"
+        for path in paths:
+            link = f'href="/admin/memory/agent/speaker/?{query}" class="fst-link">{name}</a>'
+            assert link in client.get(path).content.decode(), path
 
 
 def test_what_clients_said_is_no_markup(client: Client) -> None:

@@ -64,8 +64,8 @@ def world(module_db: None) -> None:
         )  # fmt: skip
         number = opening.pk * 16
         RecollectionEvent.objects.create(
-            request=f"{number:016x}", agent="webui", model="m", wire="chat", enrich_ms=1, block="kvasir",
-            conversation=bytes(opening.conversation).hex(),
+            request=f"{number:016x}", agent="webui", person=scope.speaker.person, model="m", wire="chat", enrich_ms=1,
+            block="kvasir",
         )  # fmt: skip
         LoopEvent.objects.create(
             request=f"{number:016x}", agent="webui", model="m", wire="chat", kind="same", count=3, steps=["note"],
@@ -120,6 +120,20 @@ def test_a_page_counts_what_a_speaker_taught_and_was_given_and_leads_to_it(
         operator.get(f"{AGENT}speaker/?{query}", follow=True)
 
 
+def test_a_persons_prompts_are_counted_from_however_many_conversations(operator: Client) -> None:
+    RecollectionEvent.objects.bulk_create(
+        RecollectionEvent(
+            request=f"{2**60 + n:016x}", agent="webui", person=person, model="m", wire="chat", enrich_ms=1,
+            conversation=f"{n:032x}",
+        )
+        for n, person in enumerate(["carl"] * 60 + ["dora"])
+    )  # fmt: skip
+
+    shown = see(operator, f"{AGENT}speaker/?agent=webui&person=carl")
+
+    assert numbers(shown)["Prompts in 7 days"] == 60
+
+
 def test_a_page_says_what_the_open_conflicts_of_a_speaker_are_about(operator: Client) -> None:
     conflict = dispute("hrimfaxi ispart tyr runs-on", "hrimfaxi ispart odin runs-on", "winky").conflict
 
@@ -142,7 +156,7 @@ def test_rows_lead_to_the_pages_of_who_said_them(operator: Client) -> None:
 def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
     operator: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    what = "1 episode, 1 memory, 1 fact, 1 sentence, 1 statement and 1 candidate"
+    what = "1 episode, 1 memory, 1 fact, 1 sentence, 1 statement, 1 candidate and 1 request"
     stays = "1 fact stays"
     call_command("forget", "--agent", "webui", "--person", "ann", "--dry-run")
     told = capsys.readouterr().out
@@ -156,7 +170,7 @@ def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
 
     assert f"{what} forgotten for good." in unescape(done)
     assert stays in told
-    kinds: list[Any] = [Episode, Memory, Evidence]
+    kinds: list[Any] = [Episode, Memory, Evidence, RecollectionEvent]
     assert {row.person for kind in kinds for row in kind.objects.all()} == {"bob"}
     assert {str(row) for row in Support.objects.filter(agent="webui")} == {"webui (bob)"}
     assert set(Edge.objects.filter(parent__token="tyr").values_list("concept__token", flat=True)) == {"skadi"}
