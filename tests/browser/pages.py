@@ -46,7 +46,8 @@ def row_of(model: str, table: str, claim: str = "true", key: str = "id") -> Page
 
 
 GNOMMOWEB = "SELECT id FROM soas WHERE token = 'gnommoweb'"
-WITH_MOST_LINES = "FROM recollection_event ORDER BY jsonb_array_length(notes) DESC, request LIMIT 1"
+WITH_MOST_LINES = "SELECT request FROM recollection_event ORDER BY length(notes::text || block) DESC LIMIT 1"
+LONGEST = "SELECT conversation FROM recollection_event GROUP BY 1 ORDER BY count(*) DESC, max(at) DESC LIMIT 1"
 RELEASES = "SELECT id FROM memory WHERE text LIKE '%%first Monday%%' ORDER BY id LIMIT 2"
 
 PAGES = {
@@ -111,8 +112,8 @@ PAGES = {
     "observations": list_of("memory_observation"),
     "evidence": list_of("memory_evidence"),
     "recollections": list_of("proxy_recollectionevent"),
-    "request": Page("proxy_recollectionevent_change", f"SELECT request {WITH_MOST_LINES}"),
-    "conversation": Page("proxy_conversation", f"SELECT conversation {WITH_MOST_LINES}"),
+    "request": Page("proxy_recollectionevent_change", WITH_MOST_LINES),
+    "conversation": Page("proxy_conversation", LONGEST),
     "loops": list_of("proxy_loopevent"),
     "loop": row_of("proxy_loopevent", "loop_event"),
     "calls": list_of("memory_llmcall"),

@@ -46,6 +46,8 @@ UNKNOWN = {"quaffle": 24, "timeturner": 19, "felixir": 15, "gringotts-api": 12, 
 ASKED = ("Please restart {} tonight.", "Why is {} so slow today?", "Show me the log of {}.",
          "How much memory does {} need?", "Who looks after {}?")  # fmt: skip
 
+STATED = ("hogsmeade_api is a service.", "hogsmeade_api runs on turing.", "sphinx-bot is a chatbot.")
+
 DECOMPOSE = {
     "decision": "decompose",
     "existing_dimension": "artifact-type",
@@ -96,6 +98,8 @@ def talk(whole: Festinger) -> None:
         for number, text in enumerate(ASKED):
             said = text.format(word)
             whole.ask(("system", SYSTEM), ("user", f"{said} ({number + 1})"), agent=("dobby", "winky")[number % 2])
+    for text in STATED:
+        whole.ask(("system", SYSTEM), ("user", text), agent="winky")
     stuck: list[tuple[str, str]] = [("system", SYSTEM), ("user", "Restart kvasir.")]
     for _ in range(4):
         stuck += [("assistant", "I call restart(kvasir)."), ("user", "Error: kvasir does not answer.")]
@@ -180,8 +184,8 @@ def fill_lists(whole: Festinger) -> None:
     said = {"fact": "my badge number", "user": "hermione"}
     assert whole.proxies[0].client.post("/forget", json=said, headers=headers_of("winky")).status_code == 200
     whole.run(
-        "INSERT INTO prompt_opening (agent, digest, text, seen, state, found_at) VALUES ('winky', %s, %s, '[]',"
-        " 'template', now())",
+        "INSERT INTO prompt_opening (agent, digest, text, seen, state, found_at) VALUES ('winky', %s, %s,"
+        " '[[\"a\", []], [\"b\", []], [\"c\", []]]', 'template', now())",
         bytes(16), "Suggest a title of at most five words for this chat:",
     )  # fmt: skip
     whole.run("INSERT INTO mute_pattern (pattern) VALUES ('self.*'), ('*.md')")
