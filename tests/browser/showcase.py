@@ -80,9 +80,11 @@ def show(whole: Festinger, llm: LlmServer) -> None:
     whole.wait(lambda: whole.run(WAITING) == [(0,)])
     draw(whole)
     fill_lists(whole)
+    whole.run("UPDATE episode SET text = 'I will see to it.' WHERE text LIKE 'The sky is blue%%'")  # the mock's answer
     for asked in ASKED_LATER:
+        whole.wait(lambda asked=asked: would_find(whole, asked))  # type: ignore[misc]
         say(whole, ("user", asked))
-    whole.wait(lambda: whole.run("SELECT 1 FROM recollection_event WHERE notes <> '[]'"))
+    whole.wait(lambda: whole.run('SELECT 1 FROM recollection_event WHERE notes @> \'[{"kind": "episode"}]\''))
 
 
 def decides(_: Asked) -> dict[str, Any]:
@@ -122,7 +124,6 @@ CONVERSATION = (
     "Postgres 17 has a faster vacuum, incremental backups and better JSON support.",
     "Good. Remember that we deploy on Thursdays only from now on, never on a Friday.",
 )
-# The first waits for the speaker's messages.
 ASKED_LATER = (
     "What did we move to Postgres 17?",
     "Which version of Postgres does the billing database of gnommoweb have, and on which day do we deploy it?",
@@ -160,6 +161,12 @@ def say(whole: Festinger, *said: tuple[str, str]) -> None:
     """Harry says it, behind winky."""
     headers = headers_of("winky") | {"X-OpenWebUI-User-Id": "harry"}
     assert whole.proxies[0].chat(*said, headers=headers).status_code == 200
+
+
+def would_find(whole: Festinger, asked: str) -> bool:
+    """Also loads the speaker's messages: a prompt waits for a search only some milliseconds."""
+    said = {"text": asked, "user": "harry"}
+    return bool(whole.proxies[0].client.post("/recollect", json=said, headers=headers_of("winky")).json()["notes"])
 
 
 def settle(whole: Festinger, project: str, category: str, key: str, value: str) -> None:
