@@ -80,11 +80,12 @@ def show(whole: Festinger, llm: LlmServer) -> None:
     whole.wait(lambda: whole.run(WAITING) == [(0,)])
     draw(whole)
     fill_lists(whole)
-    whole.run("UPDATE episode SET text = 'I will see to it.' WHERE text LIKE 'The sky is blue%%'")  # the mock's answer
     for asked in ASKED_LATER:
         whole.wait(lambda asked=asked: would_find(whole, asked))  # type: ignore[misc]
         say(whole, ("user", asked))
     whole.wait(lambda: whole.run('SELECT 1 FROM recollection_event WHERE notes @> \'[{"kind": "episode"}]\''))
+    whole.wait(lambda: whole.run(WAITING) == [(0,)])
+    whole.run("UPDATE episode SET text = 'I will see to it.' WHERE text LIKE 'The sky is blue%%'")  # the mock's answer
 
 
 def decides(_: Asked) -> dict[str, Any]:
