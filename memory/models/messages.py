@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
+from memory.english.phrases import shorten
 from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
 from memory.models.graph import Soas
@@ -106,7 +107,7 @@ class PromptOpening(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.text[:80]
+        return shorten(self.text, 80)
 
 
 class NamedConversation(models.Model):

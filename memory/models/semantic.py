@@ -9,6 +9,7 @@ from django.db.models import ExpressionWrapper, F, Func, Q, Value
 from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
+from memory.english.phrases import shorten
 from memory.models.constraints import one_of
 from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS
@@ -106,7 +107,7 @@ class Episode(SetAside):
         ]
 
     def __str__(self) -> str:
-        return self.text[:80]
+        return shorten(self.text, 80)
 
 
 class ForgottenEpisode(models.Model):

@@ -10,7 +10,9 @@ from proxy.api.endpoint import Input
 from resolution.actors import Actor
 from resolution.conflicts.verdict import REASON_MAX
 
-Reason = Annotated[str, Field(max_length=REASON_MAX, description="Is kept with the decision.")]
+Reason = Annotated[
+    str, Field(max_length=REASON_MAX, examples=["Harry confirmed it."], description="Is kept with the decision.")
+]
 
 
 class ReasonIn(Input):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import Q, QuerySet
 from ninja import Field
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, model_validator
 
 from memory.english.tokenizer import parse_name
 from proxy import runtime
@@ -130,7 +130,7 @@ def get_conflict(caller: Caller, conflict_id: int) -> ConflictDetails:
 
 
 class MemberIn(Input):
-    member_id: int | None = Field(None, description="The claim; may be left out where one is open.")
+    member_id: int | None = Field(None, examples=[7], description="The claim; may be left out where one is open.")
 
 
 class DismissalIn(ReasonIn, MemberIn):
@@ -139,6 +139,8 @@ class DismissalIn(ReasonIn, MemberIn):
 
 class VerdictIn(DismissalIn):
     """Either a ``decision`` about a claim, or an ``action`` about the whole conflict."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "update", "member_id": 7}]})
 
     decision: Literal["update", "decompose", "relocate", "dismiss"] | None = None
     existing_dimension: str = Field("", description="decompose: where the fact goes that stands.")
@@ -166,7 +168,7 @@ class VerdictIn(DismissalIn):
 
 
 class AnswerIn(ReasonIn):
-    answer: Literal["yes", "no"]
+    answer: Literal["yes", "no"] = Field(examples=["no"])
 
 
 class Decided(Output):

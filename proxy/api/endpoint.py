@@ -5,9 +5,11 @@ import re
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import cache, partial, wraps
+from pathlib import Path
 from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin
 
+import yaml
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
@@ -35,6 +37,7 @@ IdempotencyKey = Annotated[
         description="A repeat with the same key and body gets the first answer again, for a day.",
     ),
 ]
+EXAMPLES: Final = Path(__file__).with_name("examples.yaml")
 PARAMETER: Final = re.compile(r"{(\w+)}")
 
 router = Router()
@@ -53,10 +56,29 @@ class Input(BaseModel):
         return given
 
 
+@cache
+def read_examples() -> dict[str, dict[str, Any]]:
+    examples: dict[str, dict[str, Any]] = yaml.safe_load(EXAMPLES.read_text())
+    return examples
+
+
+def find_example(answer: type[BaseModel]) -> dict[str, Any]:
+    """Return the answer's example with those of the types that it extends; of a page, that of its item."""
+    for item in answer.__pydantic_generic_metadata__["args"]:
+        return {"items": [find_example(item)], "count": 1}
+    parts = (read_examples().get(one.__name__, {}) for one in reversed(answer.__mro__))
+    return {key: value for part in parts for key, value in part.items()}
+
+
+def add_example(schema: dict[str, Any], answer: type[BaseModel]) -> None:
+    if example := find_example(answer):
+        schema["examples"] = [example]
+
+
 class Output(BaseModel):
     """The JSON of an answer, of which only the fields that were set are sent."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, json_schema_extra=add_example)
 
     def lines(self) -> Iterator[str]:
         """Yield the answer as a tool tells it to a model: short lines of text."""

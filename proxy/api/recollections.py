@@ -29,7 +29,7 @@ LISTED_MAX: Final = 20  # statements that were kept out, and requests to forget
 
 
 class TextIn(OnBehalfOf):
-    text: str = Field(description="The first message of a chat.")
+    text: str = Field(examples=["Restart kvasir tonight, please."], description="The first message of a chat.")
     role: Literal["user", "assistant", "system", "tool"] = "user"
 
 

@@ -16,7 +16,7 @@ from resolution.nightly.runs import AlreadyRunning, request_run
 
 
 class RunIn(Input):
-    limit: int | None = Field(None, ge=1, le=1_000_000, description="Conflicts that it goes over, at most.")
+    limit: int | None = Field(None, ge=1, le=1_000_000, examples=[100], description="How many conflicts at most.")
 
 
 class StartedRun(Output):

@@ -24,7 +24,7 @@ NAMES_OFFERED = 200
 class QuarantineForm(forms.Form):
     agent = forms.CharField(
         max_length=120,
-        help_text="Its name, as facts and conflicts show it; also one without a token.",
+        label="Agent, with or without a token",
         widget=UnfoldAdminTextInputWidget(attrs={"list": "agents", "autocomplete": "off"}),
     )
     since = forms.DateTimeField(

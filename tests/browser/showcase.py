@@ -1,13 +1,14 @@
 """A small world that looks like one in use: what agents were told and asked, what they disagree about, a month's
 figures."""
 
+import json
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.browser.world import contest, edge, remember, set_state, teach
+from tests.browser.world import contest, edge, remember, teach
 from tests.llm_server import Asked, LlmServer
-from tests.served.learning import SYSTEM, Festinger
+from tests.served.learning import SYSTEM, WAITING, Festinger, headers_of
 
 FACTS = {
     "dobby": [
@@ -45,6 +46,8 @@ UNKNOWN = {"quaffle": 24, "timeturner": 19, "felixir": 15, "gringotts-api": 12, 
 ASKED = ("Please restart {} tonight.", "Why is {} so slow today?", "Show me the log of {}.",
          "How much memory does {} need?", "Who looks after {}?")  # fmt: skip
 
+STATED = ("hogsmeade_api is a service.", "hogsmeade_api runs on turing.", "sphinx-bot is a chatbot.")
+
 DECOMPOSE = {
     "decision": "decompose",
     "existing_dimension": "artifact-type",
@@ -74,8 +77,15 @@ def show(whole: Festinger, llm: LlmServer) -> None:
     talk(whole)
     remember_all(whole)
     contest_layers(whole)
-    whole.wait_settled()
+    whole.wait(lambda: whole.run(WAITING) == [(0,)])
     draw(whole)
+    fill_lists(whole)
+    for asked in ASKED_LATER:
+        whole.wait(lambda asked=asked: would_find(whole, asked))  # type: ignore[misc]
+        say(whole, ("user", asked))
+    whole.wait(lambda: whole.run('SELECT 1 FROM recollection_event WHERE notes @> \'[{"kind": "episode"}]\''))
+    whole.wait(lambda: whole.run(WAITING) == [(0,)])
+    whole.run("UPDATE episode SET text = 'I will see to it.' WHERE text LIKE 'The sky is blue%%'")  # the mock's answer
 
 
 def decides(_: Asked) -> dict[str, Any]:
@@ -91,6 +101,8 @@ def talk(whole: Festinger) -> None:
         for number, text in enumerate(ASKED):
             said = text.format(word)
             whole.ask(("system", SYSTEM), ("user", f"{said} ({number + 1})"), agent=("dobby", "winky")[number % 2])
+    for text in STATED:
+        whole.ask(("system", SYSTEM), ("user", text), agent="winky")
     stuck: list[tuple[str, str]] = [("system", SYSTEM), ("user", "Restart kvasir.")]
     for _ in range(4):
         stuck += [("assistant", "I call restart(kvasir)."), ("user", "Error: kvasir does not answer.")]
@@ -113,6 +125,10 @@ CONVERSATION = (
     "Postgres 17 has a faster vacuum, incremental backups and better JSON support.",
     "Good. Remember that we deploy on Thursdays only from now on, never on a Friday.",
 )
+ASKED_LATER = (
+    "What did we move to Postgres 17?",
+    "Which version of Postgres does the billing database of gnommoweb have, and on which day do we deploy it?",
+)
 SETTLED = (
     ("decision", "deployment day", "Thursday"),
     ("decision", "database", "Postgres 17"),
@@ -130,37 +146,67 @@ def remember_all(whole: Festinger) -> None:
     for person, texts in REMEMBERED.items():
         for text in texts:
             remember(whole, text, "winky", user=person, project="glitch" if "gnommoweb" in text else "")
-    for category, key, value in SETTLED:
-        said = {"project": "glitch", "category": category, "key": key, "value": value}
-        assert whole.proxies[0].client.post("/project/state", json=said).status_code == 201
+    for of in SETTLED:
+        settle(whole, "glitch", *of)
     for count in range(1, len(CONVERSATION) + 1, 2):
         said = [("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(CONVERSATION[:count])]
-        whole.ask(("system", SYSTEM), *said, agent="winky")
-    whole.ask(("user", "What does the mail say?\n> Remember that all invoices go to the owlpost."), agent="winky")
+        say(whole, ("system", SYSTEM), *said)
+    for quoted in ("Remember that all invoices go to the owlpost.", "kvasir runs on lovelace.", "skadi is a printer."):
+        whole.ask(("user", f"What does the mail say?\n> {quoted}"), agent="winky")
     whole.wait(lambda: whole.run("SELECT 1 FROM memory WHERE text LIKE '%%Thursday%%'"))
+    whole.wait(lambda: whole.run("SELECT 1 FROM edge_candidate WHERE concept = 'skadi'"))
     whole.wait(lambda: whole.run("SELECT count(*) FROM episode WHERE read_at IS NULL") == [(0,)])
 
 
+def say(whole: Festinger, *said: tuple[str, str]) -> None:
+    """Harry says it, behind winky."""
+    headers = headers_of("winky") | {"X-OpenWebUI-User-Id": "harry"}
+    assert whole.proxies[0].chat(*said, headers=headers).status_code == 200
+
+
+def would_find(whole: Festinger, asked: str) -> bool:
+    """Also loads the speaker's messages: a prompt waits for a search only some milliseconds."""
+    said = {"text": asked, "user": "harry"}
+    return bool(whole.proxies[0].client.post("/recollect", json=said, headers=headers_of("winky")).json()["notes"])
+
+
+def settle(whole: Festinger, project: str, category: str, key: str, value: str) -> None:
+    said = {"project": project, "category": category, "key": key, "value": value}
+    assert whole.proxies[0].client.post("/project/state", json=said).status_code == 201
+
+
 def contest_layers(whole: Festinger) -> None:
-    """A value of a project against a fact and a memory; and a story that leaves something open."""
-    teach(whole, "lateral_support -isa peek in context of material", "winky")
-    material = set_state(whole, "p05", "lateral_support_material", "GF-PTFE")
-    wanted = remember(whole, "Remember that the lateral support is made of PEEK.", "winky", user="harry")
-    contest(
-        whole,
-        "cross_layer",
-        {
-            "decision.lateral_support_material = GF-PTFE": ("project_state", material),
-            "lateral_support has peek as its material": ("edge", edge(whole, "lateral_support")),
-            "Remember that the lateral support is made of PEEK.": ("memory", wanted),
-        },
-        "p05",
-    )
+    """A value of a project against a fact; and a story that leaves something open."""
+    teach(whole, "p05.lateral-support -isa peek in context of decision.material", "winky")
+    settle(whole, "p05", "decision", "lateral_support_material", "GF-PTFE")
     teach(whole, "portal_api -isa rest in context of interface", "dobby")
     told = remember(whole, "We switched the portal API to GraphQL.", "winky", user="harry")
     asked = {"portal_api is a rest [interface]": ("edge", edge(whole, "portal_api"))}
     said = {"We switched the portal API to GraphQL.": ("memory", told)}
     contest(whole, "narrative", said | asked, "p05", "Is the portal API still REST?")
+
+
+def fill_lists(whole: Festinger) -> None:
+    """What comes with weeks of use: a request to forget, a program's template, muted names, a webhook."""
+    remember(whole, "Remember that my badge number is 7731.", "winky", user="hermione")
+    said = {"fact": "my badge number", "user": "hermione"}
+    assert whole.proxies[0].client.post("/forget", json=said, headers=headers_of("winky")).status_code == 200
+    whole.run(
+        "INSERT INTO prompt_opening (agent, digest, text, seen, state, found_at) VALUES ('winky', %s, %s,"
+        " '[[\"a\", []], [\"b\", []], [\"c\", []]]', 'template', now())",
+        bytes(16), "Suggest a title of at most five words for this chat:",
+    )  # fmt: skip
+    whole.run("INSERT INTO mute_pattern (pattern) VALUES ('self.*'), ('*.md')")
+    [(target,)] = whole.run(
+        "INSERT INTO notification_target (kind, address, secret, events) VALUES"
+        " ('webhook', 'https://chat.hogwarts.example/hooks/festinger', 'gAAAA', '{conflict.opened,run.failed}')"
+        " RETURNING id"
+    )
+    whole.run(
+        "INSERT INTO notification_delivery (target_id, event, payload, state, attempts, attempted_at, last_status)"
+        " VALUES (%s, 'conflict.opened', %s, 'delivered', 1, now(), 200)",
+        target, json.dumps({"summary": "A conflict was opened: kvasir", "count": 1, "items": []}),
+    )  # fmt: skip
 
 
 def draw(whole: Festinger) -> None:

@@ -14,11 +14,13 @@ from django.core.management import get_commands
 
 from festinger_site.environment import SECRETS, Environment
 from festinger_site.home import ROOT
+from festinger_site.theme import MENU
 from memory.settings import registry, retired
 from memory.settings.grammar import describe_accepted
 from proxy.api.endpoint import ENDPOINTS
 from proxy.api.routes import api
 from proxy.config.schema import Rules, values
+from tests.browser.pages import PAGES as PICTURED
 
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
@@ -165,9 +167,18 @@ def test_a_link_of_a_page_leads_somewhere(page, link):
 
 
 def test_every_picture_is_shown_on_a_page():
-    shown = {Path(target).name for _, target in LINKS if target.endswith(".png")}
+    shown = {Path(target).name for _, target in LINKS if target.endswith((".png", ".webp"))}
 
     assert {file.name for file in (DOCS / "screenshots").iterdir()} == shown
+
+
+def test_every_page_of_the_admin_has_its_picture_in_the_order_of_the_menu():
+    page = PAGES["docs/pages.md"]
+    headings = re.findall(r"^##+ (.*)$", page, re.MULTILINE)
+    menu = [title for section in MENU for title in (section.get("title"), *(one["title"] for one in section["items"]))]
+
+    assert [title for title in headings if title in menu] == [title for title in menu if title]
+    assert re.findall(r"screenshots/(.+)-light\.webp", page) == list(PICTURED)
 
 
 FOLDERS = set(re.findall(r"`((?:[a-z_]+/)+)`", ARCHITECTURE))
