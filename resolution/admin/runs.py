@@ -39,7 +39,7 @@ ENDED = "run-ended"  # the HTMX event that the progress fragment triggers in the
 
 BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
 BADGES = {Run.Status.REQUESTED: "info", Run.Status.RUNNING: "info", Run.Status.DONE: "good",
-          Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}  # fmt: skip
+          Run.Status.PARTIAL: "warn", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}  # fmt: skip
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
     Run.Trigger.COLLISION: "after a collision",

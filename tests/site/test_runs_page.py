@@ -88,10 +88,12 @@ def parent_of(concept: str) -> str:
 
 def test_the_list_says_what_became_of_each_run(operator: Client) -> None:
     ended(actor="dobby", conflicts_seen=4, conflicts_total=5, counts={"update": 3, "failed": 1}, input_tokens=2_000)
+    ended(actor="winky", status="partial")
 
     shown = text(page(operator, LIST))
 
     assert "done over the API dobby 4 of 5 conflicts 3 updated, 1 failed 2,000 tokens" in shown
+    assert "partial over the API winky" in shown
 
 
 def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(operator: Client) -> None:
