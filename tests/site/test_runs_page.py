@@ -180,11 +180,15 @@ def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) ->
     assert ["process is gone" in told for told in (awaited, alive, dead)] == [False, False, True]
 
 
-def test_stories_are_read_by_a_worker_once_however_often_it_is_asked_for(operator: Client) -> None:
-    for _ in range(2):
-        operator.post("/admin/resolution/run/detect/")
+@pytest.mark.parametrize(("job", "name"), [("detect", "detective"), ("consolidate", "consolidation")])
+def test_a_job_is_queued_for_a_worker_once_however_often_it_is_asked_for(operator: Client, job: str, name: str) -> None:
+    assert f'action="/admin/resolution/run/{job}/"' in page(operator, "/admin/")
 
-    assert list(Run.objects.values_list("trigger", "status", "actor")) == [("detect", "requested", "operator")]
+    first, again = (told(operator.post(f"/admin/resolution/run/{job}/", follow=True)) for _ in range(2))
+
+    assert list(Run.objects.values_list("trigger", "status", "actor")) == [(job, "requested", "operator")]
+    assert "queued. No language model" in first[0]
+    assert f"The {name} is running already: " in again[0]
 
 
 def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:
