@@ -208,6 +208,7 @@ def set_aside(order: ForgetOrder) -> Plan[SetAsideRows]:
     [[request]] = yield INSERT, told
     told["id"] = request
     yield forgetting.MAKE_ROOM, {}
+    yield forgetting.ADD_KEY, {}
     if topic is not None:
         for kind in ("episode", "memory"):
             ids = yield from _find(kind, topic, told)

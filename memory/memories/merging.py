@@ -49,8 +49,8 @@ def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
 
 def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by: Change) -> bool:
     """Restore the former values (``was``) of those that are still as they were ``left``. Return False if the status
-    has changed since."""
-    if memory.status != left.get("status", memory.status):
+    has changed since, or the text that is to be restored."""
+    if memory.status != left.get("status", memory.status) or ("text" in was and memory.text != left["text"]):
         return False
     changes = {name: value for name, value in was.items() if getattr(memory, name) == left[name]}
     if "evidence_count" in was:

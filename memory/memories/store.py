@@ -122,9 +122,9 @@ def current_confidence(memory: Memory, now: datetime) -> float:
 
 
 def draft_of(memory: Memory, **changes: Any) -> Draft:
-    """Return the memory as it would be written now, with changes of its ``text``, ``category`` and ``project``."""
+    """Return the memory as it would be written now, with changes of its ``text``, ``category`` and ``project_id``."""
     text, category = changes.get("text", memory.text), changes.get("category", memory.category)
-    scope = scope_of(memory)._replace(project=changes.get("project", memory.project_id))
+    scope = scope_of(memory)._replace(project=changes.get("project_id", memory.project_id))
     is_kept = (text, category) == (memory.text, memory.category)
     found = slots.Slots(memory.slot, memory.other_slot) if is_kept else slots.find_slots(text, category)
     return Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.utils.html import format_html
+from django.http import HttpRequest
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
     ChoicesDropdownFilter,
@@ -17,19 +15,17 @@ from unfold.contrib.filters.admin import (
 )
 
 from memory import llm
-from memory.admin.base import DayFilter, as_token, link, next_page, requires, word_ids
+from memory.admin.base import DayFilter, as_token, requires, word_ids
 from memory.models import Soas
 from memory.types import whole_number
 from resolution.actors import Actor
 from resolution.admin.desk import DeskPage, bulk
-from resolution.admin.pages import asks_first, changes
-from resolution.admin.runs import describe_last_runs
+from resolution.admin.runs import describe_last_runs, starting
 from resolution.conflicts.decide import MOVES, decide, find_claim
 from resolution.conflicts.verdict import VerdictMistake, read_reason, read_verdict
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Conflict, Decision, Run
 from resolution.nightly import resolver
-from resolution.nightly.runs import AlreadyRunning, request_run
 from resolution.pages import queries
 from resolution.pages.conflicts import ConflictPage, load_page, read_conflicts
 
@@ -105,7 +101,7 @@ class ConflictAdmin(DeskPage):
     search_fields = ("concept__token",)
     search_help_text = "A name, a word of a member, or #12"
     actions = ("dismiss", "use_newest", "approve")
-    own_views = {**DeskPage.own_views, "run/": "run_now"}
+    own_views = {**DeskPage.own_views, "run/": starting(Run.Trigger.ADMIN, "resolve_model_id")}
     state_field = "status"
     noun = "conflict"
     quick_keys = (
@@ -146,22 +142,6 @@ class ConflictAdmin(DeskPage):
 
     def find_next(self, rows: QuerySet[Conflict], after: Conflict | None) -> Conflict | None:
         return queries.find_next(rows, after)
-
-    @changes("resolution.change_conflict")
-    def run_now(self, request: HttpRequest) -> HttpResponse:
-        if asks_first(request, "resolve_model_id"):
-            return redirect(next_page(request) or LIST)
-        try:
-            run = request_run(Run.Trigger.ADMIN, request.user.get_username())
-        except AlreadyRunning as error:
-            text = format_html("The resolver is running already: {}.", link(error.run, f"run {error.run.pk}"))
-            self.message_user(request, text, messages.WARNING)
-        else:
-            no_model = llm.missing("resolve_model_id")
-            become = f"queued, and will be skipped. {no_model}" if no_model else "queued."
-            text = format_html("{} {}", link(run, f"Run {run.pk}"), become)
-            self.message_user(request, text, messages.WARNING if no_model else messages.SUCCESS)
-        return redirect(next_page(request) or LIST)
 
 
 def decide_form(conflict_id: int, seen: str, kind: str, given: Mapping[str, str], actor: Actor) -> Decision:

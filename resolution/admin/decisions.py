@@ -57,9 +57,9 @@ class DecisionAdmin(ReadOnly, Page):
     has_undo_permission = requires(MAY_UNDO)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        # What a consolidation changed is on the page of its run.
-        rows = super().get_queryset(request).exclude(undoes__kind=Decision.Kind.CONSOLIDATE)
-        rows = rows.exclude(kind=Decision.Kind.CONSOLIDATE)
+        # What a nightly consolidation changed is on the page of its run.
+        rows = super().get_queryset(request).exclude(kind=Decision.Kind.CONSOLIDATE, run__isnull=False)
+        rows = rows.exclude(undoes__kind=Decision.Kind.CONSOLIDATE, undoes__run__isnull=False)
         return rows.select_related(*Decision.NAMES, "conflict", "run", "undoes", "undone_by")
 
     def get_search_results(

@@ -1,7 +1,7 @@
 """The desk: lists of what operators decide, with one key each, and a page for each row. Every decision is recorded, and
 undone with the button in its message."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Final, Protocol
 
@@ -76,7 +76,7 @@ class DeskPage(ReadOnly, Page):
     change_list_template = "resolution/desk_list.html"
     list_filter_submit = True
     action_form = BulkForm
-    own_views: Mapping[str, str] = {
+    own_views: Mapping[str, str | Callable[..., HttpResponse]] = {
         "next/": "next",
         "bulk/undo/": "undo_bulk",
         "<int:desk_id>/decide/": "decide",

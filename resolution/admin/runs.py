@@ -1,32 +1,35 @@
 """Admin pages for runs of the resolver and of other jobs: what each did, its progress, and its undo."""
 
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
+from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 from unfold.decorators import action
 
-from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page, requires
+from memory import llm
+from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, link, next_page, requires
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.english.phrases import format_count, format_duration
+from memory.llm.client import Use
 from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
-from resolution.admin.pages import actor_of, asks_first, changes
+from resolution.admin.pages import actor_of, asks_first
 from resolution.admin.quarantine import quarantine_page
 from resolution.conflicts import undo
 from resolution.conflicts.queue import OPEN
 from resolution.conflicts.undo import UndoReport
 from resolution.errors import DecisionError
 from resolution.models import Decision, Run
-from resolution.nightly.runs import AlreadyRunning, is_dead, request_run
+from resolution.nightly.runs import JOB_NAMES, AlreadyRunning, is_dead, request_run
 from resolution.pages.queries import RELATED
 from resolution.pages.words import describe_counts
 
@@ -39,7 +42,7 @@ ENDED = "run-ended"  # the HTMX event that the progress fragment triggers in the
 
 BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
 BADGES = {Run.Status.REQUESTED: "info", Run.Status.RUNNING: "info", Run.Status.DONE: "good",
-          Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}  # fmt: skip
+          Run.Status.PARTIAL: "warn", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}  # fmt: skip
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
     Run.Trigger.COLLISION: "after a collision",
@@ -61,6 +64,31 @@ LOOKED_AT = {
 }
 
 
+def starting(trigger: Run.Trigger, setting: Use) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view that requests a run of a job, unless one is under way; ``setting`` names the job's model."""
+
+    @require_POST
+    @permission_required("resolution.change_conflict", raise_exception=True)
+    def start(request: HttpRequest) -> HttpResponse:
+        back = next_page(request) or "admin:resolution_run_changelist"
+        if asks_first(request, setting):
+            return redirect(back)
+        try:
+            run = request_run(trigger, request.user.get_username())
+        except AlreadyRunning as error:
+            name = JOB_NAMES.get(trigger, "resolver")
+            text = format_html("The {} is running already: {}.", name, link(error.run, f"run {error.run.pk}"))
+            messages.warning(request, text)
+        else:
+            no_model = llm.missing(setting)
+            skipped = ", and will be skipped" if no_model and trigger in Run.OF_RESOLVER else ""
+            text = format_html("{} queued{}. {}", link(run, f"Run {run.pk}"), skipped, no_model)
+            messages.add_message(request, messages.WARNING if no_model else messages.SUCCESS, text)
+        return redirect(back)
+
+    return start
+
+
 @admin.register(Run)
 class RunAdmin(ReadOnly, Page):
     empty = "Runs of the nightly jobs, and of resolutions started by hand under Conflicts."
@@ -75,7 +103,8 @@ class RunAdmin(ReadOnly, Page):
         "<int:run_id>/progress/": "progress",
         "<int:object_id>/undo/": "undo_all",
         "quarantine/": quarantine_page,
-        "detect/": "read_stories",
+        "detect/": starting(Run.Trigger.DETECT, "detective_model_id"),
+        "consolidate/": starting(Run.Trigger.CONSOLIDATE, "consolidate_model_id"),
     }
     has_undo_permission = requires("resolution.change_conflict")
 
@@ -129,16 +158,6 @@ class RunAdmin(ReadOnly, Page):
         if not run.is_open:
             answer.headers["HX-Trigger"] = ENDED
         return answer
-
-    @changes("resolution.change_conflict")
-    def read_stories(self, request: HttpRequest) -> HttpResponse:
-        if asks_first(request, "detective_model_id"):
-            return redirect(next_page(request) or "admin:resolution_run_changelist")
-        with suppress(AlreadyRunning):
-            request_run(Run.Trigger.DETECT, request.user.get_username())
-        told = "A worker reads the stories in which something has changed in a day."
-        self.message_user(request, told, messages.SUCCESS)
-        return redirect(next_page(request) or "admin:resolution_run_changelist")
 
     @action(
         description="Undo this whole run", permissions=["undo"],

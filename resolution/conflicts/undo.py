@@ -36,8 +36,9 @@ from memory.models import (
 from memory.types import Place, TripleIds
 from resolution.actors import Actor
 from resolution.conflicts.change_log import RowChange, find_changed_slots, read_changes, recording
+from resolution.conflicts.detection import close_changed
 from resolution.conflicts.members import change_of, put_state_back, recheck_disputes
-from resolution.conflicts.opening import close_moot, close_moot_of, unite_conflicts_of
+from resolution.conflicts.opening import close_moot, close_moot_of, find_open, unite_conflicts_of
 from resolution.conflicts.queue import OPEN, recheck_claims
 from resolution.conflicts.verdict import read_reason
 from resolution.errors import DecisionError, UnknownId
@@ -115,7 +116,9 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     joined = _find_caused_members(facts)
     memory_ids = {one.left["memory_id"] for one in changes[MemoryHistory]} | _keys(changes[Memory])
     memory_ids |= {one.object_id for one in joined if one.kind == MEMORY}
-    lock_places(map(draft_of, Memory.objects.filter(pk__in=memory_ids).defer("lexemes")))
+    memories = Memory.objects.filter(pk__in=memory_ids).defer("lexemes")
+    was = {one.key: one.was for one in changes[Memory]}
+    lock_places(draft_of(memory, **former) for memory in memories for former in ({}, was.get(memory.pk, {})))
     store.lock_dimensions(dim_ids)
     # Lock dimensions, then rows, as all writers do. The lock on the conflict's row blocks other decisions about it.
     if claim is not None:
@@ -156,6 +159,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         if conflict is not None and not conflict.question:  # another may have been opened about the slot meanwhile
             unite_conflicts_of(conflict)
         recheck_disputes(again, actor, reason)  # after reopening, so that disputes go into the same conflict
+        close_changed(find_open(MEMORY, _keys(changes[Memory])))  # with their texts of before they may agree
         # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
         for slot in own | find_changed_slots(done.pk):
             recheck_claims(slot, place_first=False)
@@ -264,8 +268,10 @@ def _put_memories_back(changes: Changes, by: MemoryChange) -> list[Memory]:
             if memory.channel != left["channel"]:
                 raise DecisionError(f"“{memory}” has changed since: a person has said it.")
         if not merging.put_back(memory, was, left, by):
-            raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
-        if memory.status == was.get("status") == Memory.Status.ACTIVE:
+            is_same = memory.status == left["status"]
+            now = "its text is another" if is_same else f"it is {memory.get_status_display()}"
+            raise DecisionError(f"“{memory}” has changed since: {now}.")
+        if memory.status == Memory.Status.ACTIVE and was.keys() & {"status", "text", "category", "project_id"}:
             again.append(memory)
     _put_rows_back([one for one in changes[MemoryLineage] if one.left["memory_id"] not in new])
     told = {one.left["memory_id"] for one in changes[MemoryHistory]} - _keys(changes[Memory])

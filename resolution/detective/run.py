@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
+from django.db.models import F
 from django.utils import timezone
 
 from memory import llm
@@ -49,8 +50,10 @@ def run_after_changes(now: datetime | None = None) -> Run | None:
     """Run some minutes after the last change since the last run. Returns None if nothing has changed, somebody is still
     writing, or another run is in progress."""
     now = now or timezone.now()
-    # Runs by hand read one project only.
-    runs = Run.objects.filter(trigger=Run.Trigger.DETECT, actor="", status__in=(Run.Status.DONE, Run.Status.SKIPPED))
+    # Runs by hand read one project only. Where only the model failed, the night asks again.
+    ended = (Run.Status.DONE, Run.Status.SKIPPED, Run.Status.FAILED)
+    runs = Run.objects.filter(trigger=Run.Trigger.DETECT, actor="", status__in=ended)
+    runs = runs.exclude(status=Run.Status.FAILED, conflicts_seen__lt=F("conflicts_total"))
     last = runs.order_by("-started_at").values_list("started_at", flat=True).first()
     found = find_changes(last or now - NIGHT)
     if not found.times or (now - max(found.times) < DELAY and now - min(found.times) < DELAYS_MAX * DELAY):

@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Final
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 
 from memory import llm
 from memory.llm.client import Use
@@ -36,6 +36,15 @@ def ask_first(setting: Use, *, yes: bool) -> None:
         is_refused = True
     if is_refused:
         raise CommandError(f"Nothing was done. {told} With --yes it does.")
+
+
+def tell_end(command: BaseCommand, run: Run, summary: str) -> None:
+    """Write how the run ended, and exit with 1 unless it did all that it could."""
+    command.stdout.write(summary)
+    if run.note:
+        command.stdout.write(command.style.WARNING(run.note))
+    if run.status not in (Run.Status.DONE, Run.Status.SKIPPED):
+        sys.exit(1)
 
 
 def run_here(trigger: Run.Trigger, job: Job, *, limit: int | None = None) -> Run:

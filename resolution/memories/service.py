@@ -239,7 +239,7 @@ def find_obstacle(memory: Memory, project: Project | None, text: str) -> str:
 def move(memory_id: int, project: Project | None, actor: Actor, reason: str = "") -> Remembered:
     """Move the memory to the project (None: the shared one), and dispute it with what contradicts it there. Memories
     that it contradicted before regain their confidence. Raises UnknownId, InvalidDecision."""
-    memory = lock_memory(memory_id, project=project.pk if project is not None else None)
+    memory = lock_memory(memory_id, project_id=project.pk if project is not None else None)
     by = change_by(actor, reason)
     if obstacle := find_obstacle(memory, project, memory.text):
         raise InvalidDecision(obstacle)

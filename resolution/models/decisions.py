@@ -60,7 +60,9 @@ class Run(models.Model):
     started_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True, blank=True)
 
-    waited_s = 0.0  # of the process that carries it out, while somebody used a model of the upstream
+    # Of the process that carries it out.
+    waited_s = 0.0  # while somebody used a model of the upstream
+    answered = unanswered = 0  # questions to a language model
 
     class Meta:
         db_table = "run"

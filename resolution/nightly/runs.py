@@ -147,7 +147,10 @@ def fail(run: Run, note: str) -> None:
 
 
 def _end(run: Run, status: Run.Status, note: str) -> None:
-    """End the run if it is still in progress, and announce a failure."""
+    """End the run if it is still in progress, and announce a failure. A run that has done nothing but fail has
+    failed."""
+    if status == Run.Status.DONE and ((run.unanswered and not run.answered) or run.counts.keys() == {"failed"}):
+        status = Run.Status.FAILED
     with transaction.atomic():
         running = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
         if running.update(status=status, note=note, ended_at=Now()) and status == Run.Status.FAILED:
@@ -195,6 +198,10 @@ def ask(
                 system=question.system, prompt=question.prompt, schema=question.schema, is_strict=is_strict, read=read,
             ),
         )  # fmt: skip
+    except llm.LlmError as error:
+        if run is not None and not isinstance(error, llm.NoBudget):
+            run.unanswered += 1
+        raise
     finally:
         if run is not None:
             calls = LlmCall.objects.filter(at__gte=run.started_at, subject__startswith=subject)
@@ -204,6 +211,8 @@ def ask(
                 cost=Sum("cost"),  # as far as it is known
             )
             note_progress(run, model_name=model.model_name, **used)
+    if run is not None:
+        run.answered += 1
     found: Read = answer.data
     return found
 

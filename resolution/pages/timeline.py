@@ -35,7 +35,8 @@ CONFLICTS_MAX: Final = 20  # of a memory
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
     """An event. ``address`` is its page, ``how`` the role and the source of ``by``, and ``put_back`` the row of the
-    history by which what was retired can return. ``is_speaker`` is True if ``by`` has a page."""
+    history by which what was retired can return. ``can_undo`` is True if its decision is in force, ``is_speaker`` if
+    ``by`` has a page."""
 
     at: datetime
     what: str
@@ -46,6 +47,7 @@ class TimelineEvent:
     is_speaker: bool = False
     origin: Origin | None = None
     decision: int | None = None
+    can_undo: bool = False
     put_back: int | None = None
 
 
@@ -138,11 +140,12 @@ def tell_memory(memory: Memory, *, with_conflicts: bool) -> list[TimelineEvent]:
     if not with_conflicts:
         return in_order(_tell_change(row, None) for row in rows)
     changes = DecisionChange.objects.filter(table_name=MemoryHistory._meta.db_table, key__in=[row.pk for row in rows])
-    decided: dict[int, int] = dict(changes.values_list("key", "decision"))
+    changes = changes.exclude(decision__kind=Decision.Kind.CONSOLIDATE, decision__run__isnull=False)  # they have a run
+    decided = {one.key: one.decision for one in changes.select_related("decision__undone_by")}
     of_memory = Q(members__kind=ConflictMember.Kind.MEMORY, members__object_id=memory.pk)
     found = Conflict.objects.filter(of_memory).select_related("concept", "dim").order_by("-pk")
     conflicts = list(found[:CONFLICTS_MAX])
-    others = find_decisions(conflicts).exclude(pk__in=decided.values())
+    others = find_decisions(conflicts).exclude(pk__in=[one.pk for one in decided.values()])
     return in_order([
         *(_tell_change(row, decided.get(row.pk)) for row in rows),
         *(
@@ -153,7 +156,7 @@ def tell_memory(memory: Memory, *, with_conflicts: bool) -> list[TimelineEvent]:
     ])  # fmt: skip
 
 
-def _tell_change(row: MemoryHistory, decision: int | None) -> TimelineEvent:
+def _tell_change(row: MemoryHistory, decision: Decision | None) -> TimelineEvent:
     before, after = row.before or {}, row.after or {}
     changed = [" → ".join(name or SHARED for name in after["moved"])] if "moved" in after else []
     changed += [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
@@ -165,5 +168,6 @@ def _tell_change(row: MemoryHistory, decision: int | None) -> TimelineEvent:
         address=reverse("admin:resolution_run_change", args=[row.run]) if row.run is not None else "",
         is_speaker=row.channel != Channel.OPERATOR,
         origin=trace(bytes(row.conversation or b""), row.at, row.at),
-        decision=decision,
+        decision=decision.pk if decision is not None else None,
+        can_undo=decision is not None and decision.kind != Decision.Kind.UNDO and not hasattr(decision, "undone_by"),
     )  # fmt: skip

@@ -258,7 +258,7 @@ def test_the_stories_of_what_has_changed_are_read_at_once(whole: Festinger, olga
     olga.opens("index")
     olga.page.get_by_role("button", name="Read what has changed now").click()
 
-    olga.is_told("A worker reads the stories")
+    olga.is_told("queued. No language model")
     whole.wait(lambda: whole.run(readings)[0][0] > before)
     olga.opens("index")
     expect(olga.page.get_by_role("region", name="Project histories")).to_contain_text("lines read")

@@ -48,9 +48,9 @@ def conclude(text: str, *, days: float = 150) -> Memory:
     return state(text, days=days, channel=Channel.EXPLAINED)
 
 
-def run() -> Run:
+def run(status: str = "done") -> Run:
     done = run_now(Run.Trigger.CONSOLIDATE, "anna", consolidation.consolidate_memories)
-    assert done.status == "done"
+    assert done.status == status
     return done
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from memory import llm as language_models
 from memory.channels import Channel
@@ -14,7 +16,7 @@ from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory,
 from memory.search.vectors import queue, schema
 from resolution.conflicts.undo import undo_run
 from resolution.memories import merging, service
-from resolution.models import Conflict
+from resolution.models import Conflict, Run
 from resolution.nightly import consolidation, doubts, extraction
 from tests.arrange import OPERATOR, configure
 from tests.llm_server import Asked, Fails, LlmServer
@@ -119,9 +121,11 @@ def test_a_model_that_is_away_is_not_asked_about_the_next_owner(model: LlmServer
     embedded(*(state(text) for text in STABLE), *(state(text, "other") for text in RUNS))
     model.answers_by(lambda asked: Fails(401, "no such key"))
 
-    done = run()
+    with pytest.raises(SystemExit, match="1"):
+        call_command("consolidate", stdout=StringIO())
 
-    assert (done.counts, len(model.asked)) == ({"undecided": 2}, 1)
+    done = Run.objects.get()
+    assert (done.status, done.counts, len(model.asked)) == ("failed", {"undecided": 2}, 1)
     assert done.note.count("undecided") == 1
 
 
@@ -154,7 +158,7 @@ def test_where_it_fails_all_stays_and_the_run_says_so(model: LlmServer, answer: 
     before = picture()
     model.answers(answer)
 
-    done = run()
+    done = run("failed")
 
     assert (picture(), done.counts) == (before, {"undecided": 1})
     assert "1 pair stays undecided" in done.note

@@ -390,6 +390,18 @@ def test_the_next_run_reads_again_what_a_failed_one_has_read(monkeypatch: pytest
     assert len(asked()) == 1
 
 
+def test_a_run_whose_model_failed_everywhere_has_failed_and_is_not_repeated_every_minute(llm: LlmServer) -> None:
+    choose_model(llm)
+    llm.answers_by(lambda asked: "no idea")
+    remember("One thing."), remember("Another thing.")
+
+    done = run.run_after_changes(timezone.now() + run.DELAY)
+
+    assert done is not None
+    assert (done.status, done.counts["failed"]) == ("failed", 1)
+    assert run.run_after_changes(timezone.now() + run.DELAY) is None
+
+
 def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None:
     remember("The mirror of p05 weighs 10 kg.", project, days=9)
     remember("The mirror of p05 weighs 12 kg.", project, days=2)

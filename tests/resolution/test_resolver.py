@@ -224,7 +224,7 @@ def test_nonsense_for_a_whole_run_changes_no_edge_and_each_row_says_why(llm: Llm
 
     assert edges() == before
     assert not Decision.objects.exists()
-    assert (run.status, run.counts, run.conflicts_seen) == ("done", {"failed": 5}, 5)
+    assert (run.status, run.counts, run.conflicts_seen) == ("failed", {"failed": 5}, 5)
     assert len(run.note.splitlines()) == 4
     assert run.note.endswith("and 2 more")
     for claim in map(row, claims):

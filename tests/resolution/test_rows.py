@@ -154,7 +154,7 @@ def play_failed_call(given: Any, model: LlmServer) -> None:
     told(given)
     before = picture()
     model.answers("no JSON")
-    done = consolidate()
+    done = consolidate("failed")
     assert (picture(), done.counts) == (before, {"undecided": 1})
     assert "1 pair stays undecided" in done.note
 

@@ -29,6 +29,7 @@ def test_operators_are_notified_of_a_run_that_raises_and_not_of_one_that_ends_we
         run_now(Run.Trigger.SWEEP, "", work)
 
     run = Run.objects.get(status="failed")
+    assert Run.objects.get(status="done").note == "well"
     assert failed() == [{"id": run.pk, "trigger": "sweep"}]
     assert "words" not in f"{NotificationDelivery.objects.get().payload} {run.note}"
 

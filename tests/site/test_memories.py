@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -99,6 +100,70 @@ def test_an_edit_is_in_the_history_and_masks_secrets(operator: Client) -> None:
     assert memory.text.startswith("Lunch")
     assert MemoryHistory.objects.filter(memory=memory, action="edit", actor="hermione").exists()
     assert not MemoryHistory.objects.filter(after__icontains="Xy7abcdefgh12").exists()
+
+
+def edit(client: Client, memory: Memory, **fields: Any) -> str:
+    """Save the memory's form, and return the page that follows."""
+    answer = client.post(f"{PAGE}{memory.pk}/change/", FORM | {"text": memory.text} | fields, follow=True)
+    return answer.content.decode()
+
+
+def undo_edit(client: Client, page: str) -> str:
+    """Press the button of the message on the page, and return the page that follows."""
+    [form] = re.findall(r'<form method="post" action="(/admin/resolution/conflict/bulk/undo/)"(.*?)</form>', page, re.S)
+    fields = dict(re.findall(r'name="([a-z_]+)" value="([^"]*)"', form[1]))
+    return client.post(form[0], fields, follow=True).content.decode()
+
+
+def picture() -> list[tuple[Any, ...]]:
+    columns = ("text", "category", "project", "slot", "is_personal", "status", "is_disputed", "confidence")
+    return list(Memory.objects.order_by("pk").values_list(*columns))
+
+
+def test_an_edit_is_undone_with_all_that_it_changed(operator: Client) -> None:
+    rebase, lunch = remember("I prefer a rebase workflow."), remember("Remember that lunch is at noon.")
+    project = Project.objects.create(slug="heron")
+    before = picture()
+
+    edited = edit(operator, lunch, text="I prefer a merge-commit workflow.")
+    assert "It contradicts" in edited
+    assert "1 decision undone" in undo_edit(operator, edited)
+    assert picture() == before
+    assert not Conflict.objects.filter(status="open").exists()
+
+    moved = edit(operator, lunch, category="other", project=str(project.pk), text="Lunch is at one.")
+    assert "1 decision undone" in undo_edit(operator, moved)
+    assert picture() == before
+
+    edit(operator, lunch, text="I prefer a merge-commit workflow.")
+    disputed = picture()
+    agreed = edit(operator, rebase, text="I prefer tea.")
+    assert [one.is_disputed for one in Memory.objects.all()] == [False, False]
+    undo_edit(operator, agreed)
+    assert picture() == disputed
+    assert Conflict.objects.get(status="open").members.count() == 2
+
+
+def test_an_edit_is_undone_in_the_timeline_and_not_once_another_followed(operator: Client) -> None:
+    memory = remember("Remember that lunch is at noon.")
+    edit(operator, memory, text="Lunch is at one.")
+    second = edit(operator, memory, text="Lunch is at two.")
+    first, last = Decision.objects.order_by("pk")
+    page = see(operator, f"{PAGE}{memory.pk}/change/")
+    back = quote(f"{PAGE}{memory.pk}/change/", safe="")
+    addresses = [f"/admin/resolution/decision/{one.pk}/undo/?next={back}" for one in (first, last)]
+    assert all(f'href="{address}"' in page for address in addresses)
+
+    refused = operator.post(addresses[0], {"_form_submitted": "true"}, follow=True).content.decode()
+    assert "has changed since: its text is another" in refused
+    undone = operator.post(addresses[1], {"_form_submitted": "true", "reason": "a typo"}, follow=True)
+
+    memory.refresh_from_db()
+    assert undone.redirect_chain == [(f"{PAGE}{memory.pk}/change/", 302)]
+    assert memory.text == "Lunch is at one."
+    assert addresses[1] not in see(operator, f"{PAGE}{memory.pk}/change/")
+    assert "not undone" in undo_edit(operator, second)
+    assert f"Changed memory {memory.pk}" in see(operator, "/admin/resolution/decision/")
 
 
 def test_many_are_promoted_taken_back_and_restored(operator: Client) -> None:

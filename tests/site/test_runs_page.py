@@ -88,10 +88,12 @@ def parent_of(concept: str) -> str:
 
 def test_the_list_says_what_became_of_each_run(operator: Client) -> None:
     ended(actor="dobby", conflicts_seen=4, conflicts_total=5, counts={"update": 3, "failed": 1}, input_tokens=2_000)
+    ended(actor="winky", status="partial")
 
     shown = text(page(operator, LIST))
 
     assert "done over the API dobby 4 of 5 conflicts 3 updated, 1 failed 2,000 tokens" in shown
+    assert "partial over the API winky" in shown
 
 
 def test_a_run_shows_its_numbers_and_leads_to_its_decisions_conflicts_and_model(operator: Client) -> None:
@@ -178,11 +180,15 @@ def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) ->
     assert ["process is gone" in told for told in (awaited, alive, dead)] == [False, False, True]
 
 
-def test_stories_are_read_by_a_worker_once_however_often_it_is_asked_for(operator: Client) -> None:
-    for _ in range(2):
-        operator.post("/admin/resolution/run/detect/")
+@pytest.mark.parametrize(("job", "name"), [("detect", "detective"), ("consolidate", "consolidation")])
+def test_a_job_is_queued_for_a_worker_once_however_often_it_is_asked_for(operator: Client, job: str, name: str) -> None:
+    assert f'action="/admin/resolution/run/{job}/"' in page(operator, "/admin/")
 
-    assert list(Run.objects.values_list("trigger", "status", "actor")) == [("detect", "requested", "operator")]
+    first, again = (told(operator.post(f"/admin/resolution/run/{job}/", follow=True)) for _ in range(2))
+
+    assert list(Run.objects.values_list("trigger", "status", "actor")) == [(job, "requested", "operator")]
+    assert "queued. No language model" in first[0]
+    assert f"The {name} is running already: " in again[0]
 
 
 def test_a_whole_run_is_undone_with_a_reason(operator: Client) -> None:

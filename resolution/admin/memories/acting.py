@@ -125,13 +125,18 @@ def make_action(act: MemoryAct) -> Callable[[Page, HttpRequest, QuerySet[Memory]
             why = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
             messages.warning(request, f"{len(skipped):,} skipped: {why}.")
         if done:
-            told: str = f"{len(done):,} {act.done}{more}."
-            if request.user.has_perm(MAY_UNDO):
-                undoing, fields = reverse("admin:resolution_conflict_bulk_undo"), {"decisions": ",".join(done)}
-                told = with_button(request, told, "Undo", undoing, next=request.get_full_path(), **fields)
+            told = with_undo(request, f"{len(done):,} {act.done}{more}.", ",".join(done), request.get_full_path())
             page.message_user(request, told, messages.SUCCESS)
 
     return act_on_many
+
+
+def with_undo(request: HttpRequest, told: str, decisions: str, back: str) -> str:
+    """Return the sentence, for those who may undo the decisions (their ids, between commas) with a button for that."""
+    if not request.user.has_perm(MAY_UNDO):
+        return told
+    undoing = reverse("admin:resolution_conflict_bulk_undo")
+    return with_button(request, told, "Undo", undoing, next=back, decisions=decisions)
 
 
 # --- merging ---

@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import ListFilter, Page, column, display_once, link, speaker_filters, whose
+from memory.admin.base import ListFilter, Page, address, column, display_once, link, speaker_filters, whose
 from memory.channels import Channel
 from memory.memories import store
 from memory.models import Episode, Memory, MemoryLineage
@@ -27,11 +27,12 @@ from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets
 from resolution.admin.memories.unfit import Unfits
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
+from resolution.conflicts.change_log import recording
 from resolution.conflicts.opening import list_open_of
 from resolution.memories import service
 from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.memories.service import Remembered
-from resolution.models import Conflict, ConflictMember
+from resolution.models import Conflict, ConflictMember, Decision
 from resolution.nightly.doubts import find_proposed
 from resolution.pages.timeline import tell_memory
 from resolution.pages.words import format_date, percent
@@ -140,9 +141,15 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         actor = actor_of(request)
         if change:
-            edited = service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
-            if "project" in form.changed_data:
-                edited = service.move(obj.pk, form.cleaned_data["project"], actor)
+            said = form.cleaned_data
+            with recording(Decision.Kind.CONSOLIDATE, actor, "", arguments={"memory": obj.pk}) as decision:
+                edited = service.edit(obj.pk, actor, text=said["text"], category=said["category"])
+                if "project" in form.changed_data:
+                    edited = service.move(obj.pk, said["project"], actor)
+            if decision.changes.exists():
+                back = address(Memory, obj.pk)
+                told = acting.with_undo(request, "The edit is in the timeline.", str(decision.pk), back)
+                self.message_user(request, told, messages.SUCCESS)
             self._tell(request, edited)
             return
         remark = compose(

@@ -11,7 +11,7 @@ from memory.english.phrases import format_count
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.conflicts.undo import undo_run
-from resolution.management.running import add_yes, ask_first, run_here, user
+from resolution.management.running import add_yes, ask_first, run_here, tell_end, user
 from resolution.models import Run
 from resolution.nightly.consolidation import consolidate_memories, explain_missing_vectors, preview
 from resolution.pages.words import describe_counts
@@ -36,13 +36,12 @@ class Command(BaseCommand):
 
     def run_now(self) -> None:
         run = run_here(Run.Trigger.CONSOLIDATE, consolidate_memories)
-        self.stdout.write(
+        summary = (
             f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'memory', 'memories')}:"
             f" {describe_counts(run.counts) or 'nothing to do'}."
             f" Undo it with: {settings.MANAGE} consolidate --undo {run.pk}"
         )
-        if run.note:
-            self.stdout.write(self.style.WARNING(run.note))
+        tell_end(self, run, summary)
 
     def preview(self) -> None:
         counts, changes = preview()

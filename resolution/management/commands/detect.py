@@ -10,7 +10,7 @@ from memory.english.phrases import format_count
 from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run
-from resolution.management.running import add_yes, ask_first, run_here
+from resolution.management.running import add_yes, ask_first, run_here, tell_end
 from resolution.models import Conflict, Run
 from resolution.pages.words import describe_counts
 
@@ -47,6 +47,4 @@ class Command(BaseCommand):
 
     def run_now(self, project: Project | None) -> None:
         done = run_here(Run.Trigger.DETECT, run.make_job(project))
-        self.stdout.write(f"Run {done.pk} is {done.status}: {describe_counts(done.counts) or 'nothing to read'}.")
-        if done.note:
-            self.stdout.write(self.style.WARNING(done.note))
+        tell_end(self, done, f"Run {done.pk} is {done.status}: {describe_counts(done.counts) or 'nothing to read'}.")

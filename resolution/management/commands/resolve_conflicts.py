@@ -1,6 +1,5 @@
 """``manage.py resolve_conflicts``: runs the resolver, in this process."""
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.english.phrases import format_count
 from memory.llm import LlmError, NoModel
 from resolution.conflicts.verdict import Verdict
-from resolution.management.running import add_yes, ask_first, run_here
+from resolution.management.running import add_yes, ask_first, run_here, tell_end
 from resolution.models import Claim, Run
 from resolution.nightly.resolver import preview, resolve
 from resolution.pages.words import describe_counts
@@ -53,11 +52,7 @@ class Command(BaseCommand):
         if run.status == Run.Status.SKIPPED:
             self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
             return
-        self.stdout.write(summary(run))
-        if run.note:
-            self.stdout.write(self.style.WARNING(run.note))
-        if run.status != Run.Status.DONE:
-            sys.exit(1)
+        tell_end(self, run, summary(run))
 
     def show_conflict(self, run: Run, claim: Claim, outcome: str) -> None:
         total = max(run.conflicts_total, run.conflicts_seen)

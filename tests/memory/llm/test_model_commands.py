@@ -116,6 +116,20 @@ def test_a_model_that_answers_says_so(llm: LlmServer):
     assert LlmCall.objects.get().purpose == "test"
 
 
+def test_a_model_of_the_upstream_is_asked_where_the_running_server_asks(
+    llm: LlmServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    settings.FESTINGER_UPSTREAM = ""
+    model = llm.model("ollama", base_url="")
+    llm.answers({"reasoning": "I am here.", "is_there": True})
+    report = {"upstream": {"url": llm.url}}
+    monkeypatch.setattr("festinger_site.management.commands.test_model.health", lambda *_: report)
+
+    told = run("test_model", str(model.pk))
+
+    assert told.startswith(f"ollama ollama-test at {llm.url} answers: I am here.")
+
+
 def test_a_model_that_does_not_answer_shows_the_real_error(llm: LlmServer):
     model = llm.model("openai")
     llm.answers(Fails(401, "You sent the wrong key."))

@@ -59,12 +59,14 @@ def test_what_is_selected_goes(selected: dict[str, Any], left: set[str]) -> None
     remembered("Ann was there.")
     said("Zero moved it.", ZERO, said_at=START + timedelta(days=2))
 
-    forget(ForgetScope(**selected), is_trial=True)
-    assert len(texts()) == 3
+    from_rows(remembered("They moved."), *Episode.objects.filter(text__in={"Ann moved it.", "Zero moved it."} - left))
+    shown = forget(ForgetScope(**selected), is_trial=True)
+    assert len(texts()) == 4
     found = forget(ForgetScope(**selected))
 
+    assert found == shown
     assert texts() == left
-    assert found.episodes + found.memories == 3 - len(left)
+    assert found.episodes + found.memories == 4 - len(left)
     assert ForgottenEpisode.objects.count() == found.episodes
 
 
