@@ -152,7 +152,7 @@ def choose_asked(
     index: Index, asked: Asked, limit: int, kinds: Collection[Kind], facts: Collection[Found] = ()
 ) -> list[Found]:
     """Choose the answer to a search on request among texts of these kinds and ``facts``: what is surely alike, facts
-    first, then what is weakly so, marked."""
+    first, which leave texts up to half of the room, then what is weakly so, marked."""
     is_memory, is_wanted = index.columns["is_memory"], [kind == "memory" for kind in kinds if kind != "fact"]
     is_asked = ~index.columns["only_asks"] & np.isin(is_memory, is_wanted)
     if is_list := asks_for_list(asked.text):
@@ -165,7 +165,11 @@ def choose_asked(
     told = sorted(facts, key=lambda fact: (-fact.similarity, -fact.confidence))
     found = [*told, *(each.found for each in texts)]
     alike = [each._replace(is_weak=each.similarity < least) for each in found if each.similarity >= ASKED_FOR * least]
-    return sorted(drop_copies(alike), key=lambda each: each.is_weak)[:limit]
+    alike = sorted(drop_copies(alike), key=lambda each: each.is_weak)
+    sure = [each for each in alike if each.kind == "fact" and not each.is_weak]
+    others = [each for each in alike if each.kind != "fact" and not each.is_weak]
+    first = limit - min(len(others), limit // 2)  # what only names what is asked about is alike, too
+    return [*sure[:first], *others, *sure[first:], *alike[len(sure) + len(others) :]][:limit]
 
 
 def asks_for_list(query: str) -> str:

@@ -222,7 +222,7 @@ def test_what_the_user_only_asked_next_does_not_come_along() -> None:
     assert ids(choose_lines(index)) == [7]
 
 
-def test_facts_come_first_to_those_who_ask_and_have_to_be_alike() -> None:
+def test_facts_come_first_to_those_who_ask_have_to_be_alike_and_leave_room() -> None:
     facts = [
         Found("fact", key, f"Fact {key}.", 0.9, 1.0, "ann", "", "user", "", fact=TripleIds(key, 2, 3), similarity=alike)
         for key, alike in ((5, LEAST), (6, LEAST + 0.2), (7, LEAST * ASKED_FOR - 0.01))
@@ -233,6 +233,7 @@ def test_facts_come_first_to_those_who_ask_and_have_to_be_alike() -> None:
 
     assert [(each.kind, each.id) for each in found] == [("fact", 6), ("fact", 5), ("episode", 1)]
     assert ids(choose_asked(index, ask(), 1, KINDS["both"], facts)) == [6]
+    assert ids(choose_asked(index, ask(), 2, KINDS["both"], facts)) == [6, 1]
 
 
 def test_only_texts_of_the_kinds_that_are_asked_for_are_found() -> None:
