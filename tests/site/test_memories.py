@@ -108,7 +108,7 @@ def edit(client: Client, memory: Memory, **fields: Any) -> str:
     return answer.content.decode()
 
 
-def undo_edit(client: Client, page: str) -> str:
+def press_undo(client: Client, page: str) -> str:
     """Press the button of the message on the page, and return the page that follows."""
     [form] = re.findall(r'<form method="post" action="(/admin/resolution/conflict/bulk/undo/)"(.*?)</form>', page, re.S)
     fields = dict(re.findall(r'name="([a-z_]+)" value="([^"]*)"', form[1]))
@@ -127,19 +127,19 @@ def test_an_edit_is_undone_with_all_that_it_changed(operator: Client) -> None:
 
     edited = edit(operator, lunch, text="I prefer a merge-commit workflow.")
     assert "It contradicts" in edited
-    assert "1 decision undone" in undo_edit(operator, edited)
+    assert "1 decision undone" in press_undo(operator, edited)
     assert picture() == before
     assert not Conflict.objects.filter(status="open").exists()
 
     moved = edit(operator, lunch, category="other", project=str(project.pk), text="Lunch is at one.")
-    assert "1 decision undone" in undo_edit(operator, moved)
+    assert "1 decision undone" in press_undo(operator, moved)
     assert picture() == before
 
     edit(operator, lunch, text="I prefer a merge-commit workflow.")
     disputed = picture()
     agreed = edit(operator, rebase, text="I prefer tea.")
     assert [one.is_disputed for one in Memory.objects.all()] == [False, False]
-    undo_edit(operator, agreed)
+    press_undo(operator, agreed)
     assert picture() == disputed
     assert Conflict.objects.get(status="open").members.count() == 2
 
@@ -162,7 +162,7 @@ def test_an_edit_is_undone_in_the_timeline_and_not_once_another_followed(operato
     assert undone.redirect_chain == [(f"{PAGE}{memory.pk}/change/", 302)]
     assert memory.text == "Lunch is at one."
     assert addresses[1] not in see(operator, f"{PAGE}{memory.pk}/change/")
-    assert "not undone" in undo_edit(operator, second)
+    assert "not undone" in press_undo(operator, second)
     assert f"Changed memory {memory.pk}" in see(operator, "/admin/resolution/decision/")
 
 
@@ -208,7 +208,11 @@ def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
     assert (memory.status, row.action, row.reason, row.actor) == (became, did, "nobody eats", "hermione")
     assert f"{PAGE}{memory.pk}/restore/" in shown
     assert f"{PAGE}{memory.pk}/deprecate/" not in shown
+    assert "1 decision undone" in press_undo(operator, shown)
+    memory.refresh_from_db()
+    assert (memory.status, memory.confidence) == ("active", 0.2)
 
+    act(operator, memory, name)
     act(operator, memory, "restore")
     memory.refresh_from_db()
     assert (memory.status, memory.confidence > 0.5) == ("active", True)

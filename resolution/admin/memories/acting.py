@@ -82,18 +82,23 @@ def find_merges(memory: Memory) -> dict[Decision, list[Memory]]:
     return {merge: losers for merge, losers in found if winner == memory or memory in losers}
 
 
+@in_transaction
+def decide(act: MemoryAct, key: int, actor: Actor, reason: str = "") -> Decision:
+    """Carry out the act on a memory as a decision, which can be undone."""
+    with recording(Decision.Kind.CONSOLIDATE, actor, reason, arguments={"memory": key}) as decision:
+        act.change(key, actor, reason)
+    return decision
+
+
 def make_dialog(act: MemoryAct) -> Any:
-    """Return the action of a memory's page that asks for a reason and carries out the act. Taking back has an undo."""
+    """Return the action of a memory's page that asks for a reason and carries out the act."""
 
     @action(description=act.label, permissions=["change"], dialog=dialog(act.label, act.what))
     def carry_out(page: Page, request: HttpRequest, form: ReasonForm, object_id: str) -> HttpResponse:
         try:
-            act.change(whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
-            told: str = f"It was {act.done}."
-            if act is TAKE_BACK:
-                restoring = reverse("admin:memory_memory_restore", args=[object_id])
-                told = with_button(request, told, "Undo", restoring, next=next_page(request))
-            messages.success(request, told)
+            done = decide(act, whole_number(object_id) or 0, actor_of(request), form.cleaned_data["reason"])
+            back = next_page(request) or reverse(PAGE, args=[object_id])
+            messages.success(request, with_undo(request, f"It was {act.done}.", str(done.pk), back))
         except DecisionError as mistake:
             messages.warning(request, f"Nothing was changed: {mistake}.")
         return leave_dialog(request, PAGE, object_id)
@@ -102,14 +107,7 @@ def make_dialog(act: MemoryAct) -> Any:
 
 
 def make_action(act: MemoryAct) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
-    """Return the action of the list that carries out the act on the selected memories, each as a decision that can be
-    undone."""
-
-    @in_transaction
-    def decide(key: int, actor: Actor) -> Decision:
-        with recording(Decision.Kind.CONSOLIDATE, actor, "", arguments={"memory": key}) as decision:
-            act.change(key, actor, "")
-        return decision
+    """Return the action of the list that carries out the act on the selected memories, each as a decision."""
 
     @admin.action(description=f"{act.label}: {act.what[0].lower()}{act.what[1:-1]}", permissions=["change"])
     def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
@@ -118,7 +116,7 @@ def make_action(act: MemoryAct) -> Callable[[Page, HttpRequest, QuerySet[Memory]
         skipped: list[str] = []
         for key in keys:
             try:
-                done.append(str(decide(key, actor_of(request)).pk))
+                done.append(str(decide(act, key, actor_of(request)).pk))
             except DecisionError as mistake:
                 skipped.append(str(mistake))
         if skipped:
