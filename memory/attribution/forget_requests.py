@@ -175,6 +175,11 @@ def find_requests(text: str, is_word: IsWord = lambda word: True) -> tuple[Forge
     return tuple(_iter_requests(text[:MESSAGE_MAX], is_word))
 
 
+def orders_to_forget(sentence: str) -> bool:
+    """True if a sentence has the form of a request to forget, whether it is clear what or not."""
+    return _TRIGGERS.search(sentence) is not None and _ABOUT.fullmatch(_plain(_OUTER.sub("", sentence))) is not None
+
+
 def cut_requests(text: str, requests: tuple[ForgetRequest, ...]) -> str:
     """Return the message without the sentences that ask."""
     spans = [(request.start, request.end) for request in requests]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.attribution.forget_requests import orders_to_forget
 from memory.attribution.prose import mask_all_but_prose
 from memory.english.claims import read_plain
 from memory.english.lexicon import read_pattern
@@ -55,8 +56,9 @@ def read_memories(
     """Return what is to be remembered from a person's message, in order, each text once. ``quoted``: the starts and
     ends of the parts that pass on the words of others; ``in_project``: the project has a name; ``classify`` returns for
     each sentence its category in a profile, or an empty one."""
-    sentences = [(start, strip_opening(sentence), sentence) for start, sentence in iter_sentences(said, quoted)]
-    told = [(start, asked or sentence, bool(asked)) for start, asked, sentence in sentences]
+    sentences = [each for each in iter_sentences(said, quoted) if not orders_to_forget(each[1])]
+    asked = [(start, strip_opening(sentence), sentence) for start, sentence in sentences]
+    told = [(start, text or sentence, bool(text)) for start, text, sentence in asked]
     told = [each for each in told if len(each[1].split()) >= WORDS_MIN and len(each[1]) <= TEXT_MAX]
     found: dict[str, ReadMemory] = {}
     categories = classify([text for _, text, _ in told]) if classify is not None else [""] * len(told)

@@ -32,7 +32,8 @@ Work = Callable[[], Awaitable[HttpResponse]]
 async def answer_once(key: str, caller: Caller, request: ASGIRequest, work: Work) -> HttpResponse:
     """Do the work, or return what it has answered to this caller's key within a day. A failed call leaves the key free.
     Raises Clash while the first call runs, BadValue if it was another one, and what the work raises."""
-    asked = f"{request.method} {request.path}\n{caller.person}\n{caller.project} {caller.named_project}\n".encode()
+    project = caller.named_project or caller.project  # the first call may make the project that it names
+    asked = f"{request.method} {request.path}\n{caller.person}\n{project}\n".encode()
     asked += request.body
     call, digest = sha256(f"{caller.name}\n{key}".encode()).digest(), sha256(asked).digest()
     # The digests that are stored do not open it: nothing of an answer can be read without its request.

@@ -44,6 +44,15 @@ def test_a_repeat_gets_the_first_answer_and_another_request_is_refused(
     assert send(server, path, other, path, agent="other quoll").status_code == 201  # a key of its own
 
 
+def test_a_repeat_may_name_the_project_that_the_first_call_has_made(server: Served) -> None:
+    headers = {"Idempotency-Key": "hive", "X-Festinger-Agent": "quoll", "X-Festinger-Project": "quoll-hive"}
+
+    first, again = (server.client.post("/memory", json={"text": "I like ants."}, headers=headers) for _ in range(2))
+
+    assert first.status_code == 201
+    assert read(again) == read(first)
+
+
 def test_a_decision_is_made_once(server: Served, strict: Served, tokens: dict[str, str]) -> None:
     for text in ("I prefer the dunnart workflow.", "I prefer the dibbler workflow."):
         found = send(server, "/memory", {"text": text, "category": "preference"}, text, agent="dunnart").json()

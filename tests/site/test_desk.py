@@ -623,7 +623,7 @@ def test_after_asking_for_a_run_one_is_back_where_one_was(operator: Client) -> N
     Run.objects.update(status=Run.Status.DONE)
     elsewhere = operator.post(f"{LIST}run/", {"next": "//example.org"})
 
-    assert (answer.headers["Location"], elsewhere.headers["Location"]) == ("/admin/", LIST)
+    assert (answer.headers["Location"], elsewhere.headers["Location"]) == ("/admin/", "/admin/resolution/run/")
 
 
 # --- speed ---

@@ -59,6 +59,11 @@ def test_a_wish_for_the_moment_tells_of_no_person(text: str, is_momentary: bool)
     assert [one.profile for one in found] == ([] if is_momentary else ["preference"])
 
 
+@pytest.mark.parametrize("text", ["Please forget my test results.", "forget where my sister lives"])
+def test_what_asks_to_forget_is_never_remembered_even_if_it_is_not_clear_what(text: str) -> None:
+    assert read_memories(text, classify=lambda sentences: ["preference"] * len(sentences)) == []
+
+
 @labelled(__file__, "order outward")
 def test_orders_to_act_elsewhere_are_recognised(text: str, waits: bool) -> None:
     assert orders_outward(text) is waits

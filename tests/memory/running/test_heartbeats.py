@@ -135,6 +135,10 @@ def test_a_server_tells_at_once_that_a_prompt_began_and_how_the_model_was_loaded
                 seen.extend(row for row in await cursor.fetchall() if row not in seen)
                 return bool(seen) and seen[-1] == wanted
 
+            async def is_stored() -> bool:
+                cursor = await opened.execute("SELECT FROM upstream_model")
+                return cursor.rowcount == 2
+
             await opened.execute(f"LISTEN {BUSY}")
             task = asyncio.create_task(pulse.run())
             wanted = (False, False)
@@ -148,6 +152,7 @@ def test_a_server_tells_at_once_that_a_prompt_began_and_how_the_model_was_loaded
                 pulse.note_use(Use("odd", "no options", [1]))
             wanted = (False, True)
             await until(look)
+            await until(is_stored)  # after the sign
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         await pulse.write_last()
