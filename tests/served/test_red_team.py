@@ -155,7 +155,7 @@ def operator(whole: Festinger) -> Iterator[httpx.Client]:
     account = {"username": "minerva", "password": "tabby-cat-on-a-wall"}
     environment = {f"DJANGO_SUPERUSER_{name.upper()}": value for name, value in account.items()}
     manage("createsuperuser", "--noinput", "--email", "", DATABASE_URL=whole.database, **environment)
-    with httpx.Client(base_url=f"http://127.0.0.1:{whole.ports[0]}", **PLAIN | {"timeout": 60}) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{whole.ports[0]}", **PLAIN | {"timeout": 120}) as client:
         submit(client, "/admin/login/", **account)
         yield client
 
@@ -336,8 +336,9 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     whole: Festinger, operator: httpx.Client
 ) -> None:
     whole.run("UPDATE config SET value = '100000' WHERE key LIKE 'quota_%%'")
-    names = [f"rune{number}" for number in range(240)]  # the first agent's are more than one portion
-    for agent, mine in (("hagrid", names[:120]), ("dobby", names[120:])):
+    names = [f"rune{number}" for number in range(120)]
+    gone, left = names[:104], names[104:]  # more than one portion, and some
+    for agent, mine in (("hagrid", gone), ("dobby", left)):
         for start in range(0, len(mine), 20):
             text = " ".join(f"{name} is a spell." for name in mine[start : start + 20])
             whole.ask(("user", f"These are from {agent}, number {start}. {text}"), agent=agent)
@@ -358,14 +359,14 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
             done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
             # Answered when the process has all that was committed before: the very next prompt is without them.
             assert whole.teach("runestone -isa rock").status_code == 201
-            after = [given(*names[start : start + 8]) for start in range(0, 128, 8)]
+            after = [given(*names[start : start + 8]) for start in range(0, len(names), 8)]
         finally:
             is_over.set()
         seen = polling.result()
 
-    assert set().union(*after) == set(names[120:128])
+    assert set().union(*after) == set(left)
     assert all(before >= later >= {*names[-4:]} for before, later in pairwise(seen))  # what went did not come back
-    assert {row[0] for row in whole.edges("rune")} == {*names[120:], "runestone"}
+    assert {row[0] for row in whole.edges("rune")} == {*left, "runestone"}
 
     undo = f"{str(done.url).removesuffix('change/')}undo/"
     while "not reached in time" in submit(operator, str(done.url), undo, _form_submitted="true").text:
