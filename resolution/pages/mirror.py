@@ -26,7 +26,7 @@ from resolution.pages.belongings import find_belongings
 from resolution.pages.words import MEMORY_CHANGES, SPEAKING, describe_history, names_in
 
 CONCEPTS_MAX: Final = 500
-CONCEPTS_SHOWN: Final = 100  # on a page
+CONCEPTS_SHOWN: Final = 250  # on a page
 FACTS_MAX: Final = 5_000
 STATES_MAX: Final = 1_000
 MEMORIES_MAX: Final = 300
