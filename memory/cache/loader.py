@@ -79,6 +79,8 @@ ENDED = """
 """
 ENDED_OF_NEWEST = "(gone.id IS NULL OR gone.id > (SELECT max(id) - 100000 FROM edge_history))"
 OF_CONCEPTS = "concept_id = ANY(%s)"
+# By an array, which both tables look up in an index; a join with the names would read all of them.
+ENDED_OF_NAMES = "concept_id = ANY(ARRAY(SELECT id FROM soas WHERE token = ANY(%s)))"
 LEXEMES = "SELECT lexeme, messages FROM english_lexeme"
 ENGLISH_MESSAGES = 1_000_000  # of which english_lexeme counts those that have a lexeme
 AGENTS = f"""

@@ -92,9 +92,7 @@ class Cache:
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
     children: dict[int, set[int]] = field(default_factory=dict)  # the concepts with facts that have this parent
-    ended: dict[int, Sequence[Ended]] = field(
-        default_factory=dict
-    )  # by concept: superseded and retired facts, rejected claims
+    ended: dict[int, Sequence[Ended]] = field(default_factory=dict)  # by concept: facts and claims that hold no more
     rarity: Mapping[str, float] = field(default_factory=dict)  # of English lexemes: the weight of one in a query
     # By concept, by dimension: the parents that open claims name, the newest first.
     pending_conflicts: dict[int, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 from django.db import connection
 
-from memory.cache.loader import ENDED, LEXEMES, weigh_lexemes
+from memory.cache.loader import ENDED, ENDED_OF_NAMES, LEXEMES, weigh_lexemes
 from memory.english.phrases import as_sentence
 from memory.english.tokenizer import find_words
 from memory.llm.errors import LlmError
@@ -69,7 +69,7 @@ def prepare(cursor: psycopg.Cursor[Any], scope: Scope, query: str) -> tuple[Inde
         near = (spaces[0], vectors[spaces[0].id]) if spaces and spaces[0].id in vectors else None
         index = index.replace("episode", (), read_older(cursor, scope, index, lexemes, near))
     names = list(find_words(text).tokens)
-    ended = cursor.execute(ENDED.format(which="concept.token = ANY(%s)"), [names]).fetchall()
+    ended = cursor.execute(ENDED.format(which=ENDED_OF_NAMES), [names]).fetchall()
     asked = ask(text, spaces, vectors, rarity, now, ended=[Ended(*row) for _, *row in ended])
     return index, asked, ranking.weigh(lexemes, rarity)
 
