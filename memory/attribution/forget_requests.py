@@ -51,8 +51,6 @@ _EVERYTHING: Final = (
 _MEMORIES: Final = r"(?:(?:all|any|the|your|every) )+(?:memory|memories)(?: you have)? about"
 _FROM_MEMORY: Final = r"from your (?:memory|memories)"
 
-# "My NOUN" of a task at hand is what is worked on, not what is known of the speaker.
-_WORK: Final = load_words("work_nouns")
 _OWN_ADJECTIVES: Final = split_words(
     "actual current exact full home main mobile new old other own personal present private real"
 )
@@ -108,6 +106,8 @@ _I_AM: Final = re.compile(r"\b(?:i'm|i am|the user is) ([^.!?;\n]+)")
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
 
+_NAME_OF: Final = "'s name"
+
 _VERBS: Final = AUXILIARIES | load_words("verbs_after_names")
 
 IsWord = Callable[[str], bool]
@@ -139,9 +139,15 @@ class Topic(NamedTuple):
         """True if a text is about it."""
         if self.kind is TopicKind.OWN:
             plain = _plain(text)
-            return _own_pattern(self.text).search(plain) is not None or _is_state(self.text, plain)
+            is_named = _own_pattern(self.text).search(plain) is not None or _is_state(self.text, plain)
+            return is_named or (self.text.endswith(_NAME_OF) and _gives_name(self.owner, text))
         wanted = self.stems
         return self.kind is TopicKind.SPEAKER or (bool(wanted) and wanted <= {stem(word) for word in words_of(text)})
+
+    @property
+    def owner(self) -> str:
+        """The words of "my NOUN" without "'s name": whose name it is."""
+        return self.text.removesuffix(_NAME_OF)
 
     @property
     def names(self) -> set[str]:
@@ -156,7 +162,7 @@ class Topic(NamedTuple):
     @property
     def fragments(self) -> tuple[str, ...]:
         """Parts of words that every text about it contains, in lower case."""
-        return tuple(sorted(map(_shorten, self.stems)))
+        return tuple(sorted(map(_shorten, _stems(self.owner))))
 
 
 class ForgetRequest(NamedTuple):
@@ -276,9 +282,7 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
 def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     words = noun.split()
     is_long = len(words) > NOUN_WORDS_MAX or not (PREPOSITIONS | _CONDITIONS | {"and", "or"}).isdisjoint(words)
-    if not _stems(noun) or (is_strict and (is_long or not _WORK.isdisjoint(words[:2]))):
-        return None
-    return Topic(TopicKind.OWN, noun)
+    return None if not _stems(noun) or (is_strict and is_long) else Topic(TopicKind.OWN, noun)
 
 
 def _is_clause(told: str) -> bool:
@@ -328,6 +332,12 @@ def _is_state(noun: str, text: str) -> bool:
         if any(_is_derived(stem(word), head) for word in adjectives) and stems.issuperset(others):
             return True
     return False
+
+
+def _gives_name(owner: str, text: str) -> bool:
+    """True if a text gives a name to what is the speaker's: `my boat is called Skua`, `my boat Skua`."""
+    words = r"\s+".join(map(re.escape, owner.split()))
+    return re.search(rf"\b(?i:my\s+{words}(?:\s+(?:is|was)\s+(?:called|named)\b)?),?\s+[A-Z]", text) is not None
 
 
 def _is_derived(one: str, other: str) -> bool:

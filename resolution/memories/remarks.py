@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from memory.attribution.forget_requests import orders_to_forget
 from memory.channels import TENTATIVE, Channel
 from memory.memories import slots
 from memory.memories.explicit import categorise, keep_private, orders_outward, says_change, strip_opening
@@ -79,6 +80,8 @@ def compose(
     clean = clean_text(text)
     if category and category not in CATEGORIES:
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
+    if orders_to_forget(clean):
+        raise RemarkMistake("It asks to forget something, but not clearly what: a name, `my X` or `that S`.")
     stated = strip_opening(clean) or clean
     return Remark(
         stated, keep_private(category or categorise(stated), stated), scope, channel, source, at, actor=actor

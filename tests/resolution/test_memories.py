@@ -429,7 +429,8 @@ def test_what_speaks_of_a_password_is_its_speakers_alone(text: str, category: st
 
 
 @pytest.mark.parametrize(
-    ("text", "category"), [("x" * 501, ""), (" \n ", ""), ("...", ""), ("The oven is hot.", "gossip")]
+    ("text", "category"),
+    [("x" * 501, ""), (" \n ", ""), ("...", ""), ("The oven is hot.", "gossip"), ("Forget where my sister lives.", "")],
 )
 def test_what_cannot_be_remembered(text: str, category: str) -> None:
     with pytest.raises(RemarkMistake):

@@ -37,6 +37,7 @@ def test_requests_in_plain_words_are_understood() -> None:
         ("Forget that I live in Hollund, Norway.", Topic(TopicKind.WORDS, "I live in Hollund, Norway")),
         ("Please erase Jonas Vik from your memory!", Topic(TopicKind.WORDS, "Jonas Vik")),
         ("Please forget my nut allergy, it was a mistake.", Topic(TopicKind.OWN, "nut allergy")),
+        ("Please forget my locker code.", Topic(TopicKind.OWN, "locker code")),
         ("What's for dinner? And please forget everything about me.", Topic(TopicKind.SPEAKER)),
     ],
 )
@@ -79,6 +80,10 @@ def test_only_the_sentence_that_asks_is_cut() -> None:
         (Topic(TopicKind.OWN, "shrimp allergy"), "I'm allergic to kiwis.", False),
         (Topic(TopicKind.OWN, "pregnancy"), "I'm pregnant.", True),
         (Topic(TopicKind.OWN, "car"), "I'm in the car.", False),
+        (Topic(TopicKind.OWN, "boat's name"), "My boat is called Skua.", True),
+        (Topic(TopicKind.OWN, "boat's name"), "We took my boat Skua out.", True),
+        (Topic(TopicKind.OWN, "boat's name"), "My boat is in the harbour.", False),
+        (Topic(TopicKind.OWN, "boat's name"), "My brother's boat is called Skua.", False),
         (Topic(TopicKind.WORDS, "Halvard Ruud"), "halvard met Mr. Ruud", True),
         (Topic(TopicKind.WORDS, "Halvard Ruud"), "Halvard Myrdal called.", False),
         (Topic(TopicKind.WORDS, "the allergies"), "My allergy got worse.", True),
