@@ -15,6 +15,7 @@ from memory.access.switches import Switch
 from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
 from memory.channels import Channel, channel_of
+from memory.english.tokenizer import find_known_words
 from memory.graph.saliency import is_salient, saliency
 from memory.settings.registry import Tuning
 from memory.types import GEOGRAPHY, EdgeRow, Ended, NoteKey, NoteState, Place, SoasRow, TripleIds
@@ -302,10 +303,10 @@ class Cache:
         row = self.soas_by_token.get(dimension)
         return row is not None and row.id in self.additive_dims
 
-    def find_ended(self, names: Iterable[str]) -> list[Ended]:
-        """Return what ended of concepts of these names."""
-        rows = filter(None, map(self.soas_by_token.get, names))
-        return [each for row in rows for each in self.ended.get(row.id, ())]
+    def find_ended(self, text: str) -> list[Ended]:
+        """Return what ended of the concepts that a text names."""
+        names = find_known_words(text, self.soas_by_token).tokens if self.ended else ()
+        return [each for name in names for each in self.ended.get(self.soas_by_token[name].id, ())]
 
     # --- what is disputed ---
 

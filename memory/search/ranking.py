@@ -62,7 +62,7 @@ class Asked(NamedTuple):
     - ``at``: when the query came, in seconds since the epoch.
     - ``conversation``: the first eight bytes of the digest of the one it comes from, 0 for none.
     - ``need``: the logarithm of the odds that it needs something said before; None if nobody can tell.
-    - ``ended``: facts and claims about what it names that no longer hold.
+    - ``find_ended``: returns facts and claims about what a text names that no longer hold.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Asked(NamedTuple):
     at: float
     conversation: int = 0
     need: float | None = None
-    ended: Sequence[Ended] = ()
+    find_ended: Callable[[str], Sequence[Ended]] = lambda text: ()
 
 
 class ForPrompt(NamedTuple):
@@ -190,7 +190,7 @@ def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> Itera
                 continue
             text = found.own_text if own_words else found.text
             stated = keep_statements(text) if own_words else text
-            left = drop_ended(stated, found.said_at, asked.ended)
+            left = drop_ended(stated, found.said_at, asked.find_ended(stated))
             is_ended = left != stated
             if left != text:
                 shared = wanted & find_content_words(text)
@@ -298,14 +298,15 @@ def _show_disputes_whole(lines: Sequence[Found]) -> list[Found]:
 
 
 def drop_copies(lines: Iterable[Found], profile: Iterable[Found] = ()) -> Iterator[Found]:
-    """Yield the lines; of near-copies only the newest, in the place of the first, and no message of which a memory was
-    made that is a line, too, or in the profile. Members of a dispute are no copies."""
+    """Yield the lines; of near-copies only the newest, in the place of the first, and no message of which each sentence
+    is a memory that is a line, too, or in the profile. Members of a dispute are no copies."""
     found = list(lines)
     told = {copy_key(each.text) for each in (*found, *profile) if each.kind == "memory"}
     groups: dict[object, list[Found]] = {}
     for each in found:
         key = (each.kind, each.id) if each.is_disputed or each.kind == "fact" else copy_key(each.text)
-        if each.kind != "episode" or key not in told:
+        sentences = split_sentences(each.text) if told and each.kind == "episode" else [""]
+        if not told.issuperset(map(copy_key, sentences)):
             groups.setdefault(key, []).append(each)
     for copies in groups.values():
         yield max(copies, key=lambda each: each.said_at)

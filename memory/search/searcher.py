@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal, get_args
 
 from memory.cache.state import Cache
-from memory.english.tokenizer import find_words
 from memory.memories.episodes import SHORT_MAX
 from memory.memories.scope import Scope
 from memory.metrics import Counter, Histogram, Samples, total
@@ -117,8 +116,15 @@ class Searcher:
         current = spaces[0].id if spaces else 0
         if current in vectors and (len(texts) == 1 or len(texts[-1]) < SHORT_MAX):
             self._cache_vector(texts[-1], current, vectors[current])
-        digest, ended = int.from_bytes(conversation[:8]), self._cache.find_ended(find_words(text).tokens)
-        asked = ask(text, spaces, vectors, self._cache.rarity, before, conversation=digest, ended=ended)
+        asked = ask(
+            text,
+            spaces,
+            vectors,
+            self._cache.rarity,
+            before,
+            conversation=int.from_bytes(conversation[:8]),
+            find_ended=self._cache.find_ended,
+        )
         return choose_for_prompt(index, asked)
 
     def _cache_vector(self, text: str, embedder: int, vector: Vector) -> None:

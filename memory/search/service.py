@@ -1,7 +1,7 @@
 """Composes queries, and searches on request over Django's connection: for HTTP, MCP, gutask and the admin."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -68,10 +68,15 @@ def prepare(cursor: psycopg.Cursor[Any], scope: Scope, query: str) -> tuple[Inde
     if len(index) >= TEXTS_MAX:
         near = (spaces[0], vectors[spaces[0].id]) if spaces and spaces[0].id in vectors else None
         index = index.replace("episode", (), read_older(cursor, scope, index, lexemes, near))
-    names = list(find_words(text).tokens)
-    ended = cursor.execute(ENDED.format(which=ENDED_OF_NAMES), [names]).fetchall()
-    asked = ask(text, spaces, vectors, rarity, now, ended=[Ended(*row) for _, *row in ended])
+    asked = ask(text, spaces, vectors, rarity, now, find_ended=read_ended)
     return index, asked, ranking.weigh(lexemes, rarity)
+
+
+def read_ended(text: str) -> list[Ended]:
+    """Return what ended of the concepts that a text names."""
+    with open_cursor() as cursor:
+        rows = cursor.execute(ENDED.format(which=ENDED_OF_NAMES), [list(find_words(text).tokens)]).fetchall()
+    return [Ended(*row) for _, *row in rows]
 
 
 def ask(
@@ -82,7 +87,7 @@ def ask(
     at: float,
     *,
     conversation: int = 0,
-    ended: Sequence[Ended] = (),
+    find_ended: Callable[[str], Sequence[Ended]],
 ) -> Asked:
     """Compose what an index is searched for. ``spaces``: the current embedder first."""
     noise = spaces[0].noise if vectors else ranking.FULL_TEXT
@@ -96,7 +101,7 @@ def ask(
     need = None
     if spaces and spaces[0].name == builtin.ADAPTED and spaces[0].id in vectors:
         need = adapter.judge(vectors[spaces[0].id]).get(adapter.NEEDS)
-    return Asked(text, query, noise, at, conversation, need, ended)
+    return Asked(text, query, noise, at, conversation, need, find_ended)
 
 
 def embed_for(

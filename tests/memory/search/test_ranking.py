@@ -308,10 +308,11 @@ def test_repetitions_and_the_query_itself_take_no_room() -> None:
 def test_a_message_of_which_a_memory_in_the_profile_was_made_is_no_line_as_well() -> None:
     diet = memory(1, 0.1, text="I am vegetarian.", category="identity")
     said = row(2, LEAST + 0.1, text="Remember that I am vegetarian.")
+    more = row(3, LEAST + 0.1, text="I am vegetarian. The stove is new.")
 
-    given = choose_for_prompt(index_of(diet, said), ask())
+    given = choose_for_prompt(index_of(diet, said, more), ask())
 
-    assert (ids(given.profile), ids(given.lines)) == ([1], [])
+    assert (ids(given.profile), ids(given.lines)) == ([1], [3])
 
 
 def test_what_repeats_the_query_takes_no_other_text_its_place() -> None:
@@ -335,7 +336,7 @@ def test_sentences_that_state_a_superseded_fact_are_dropped() -> None:
 
     assert drop_ended("Heimdall is a Flask app. It runs well.", 5.0, ended) == "It runs well."
     assert drop_ended("One.\n\nTwo.", 5.0, ended) == "One.\n\nTwo."
-    assert [each.text for each in choose_lines(index, ask(ended=ended))] == ["It runs well."]
+    assert [each.text for each in choose_lines(index, ask(find_ended=lambda text: ended))] == ["It runs well."]
 
 
 def test_what_followed_comes_with_its_message_and_not_alone_where_that_is_superseded() -> None:
@@ -346,7 +347,7 @@ def test_what_followed_comes_with_its_message_and_not_alone_where_that_is_supers
     index = index_of(*said)
 
     assert ids(choose_lines(index)) == [1, 2]
-    assert ids(choose_lines(index, ask(ended=[Ended("heimdall", "flask_app", 10.0)]))) == []
+    assert ids(choose_lines(index, ask(find_ended=lambda text: [Ended("heimdall", "flask_app", 10.0)]))) == []
 
 
 def test_what_is_quoted_inline_stays_in_a_line_and_longer_quotations_do_not() -> None:

@@ -120,12 +120,16 @@ def test_a_prompt_gets_no_message_whose_fact_was_taken_back_since() -> None:
     store.ensure_dimension(ids["type"], is_isa=True)
     by = store.Attribution("ann", Source.OPERATOR, 1.0, timezone.now())
     edge = store.insert(store.new_edge(TripleIds(ids["heimdall"], ids["type"], ids["flask_app"]), True, by), by)
-    assert "Heimdall is a Flask app." in given(ANN, "what is heimdall?")
+    asked = ("what is heimdall?", "which of ours is a Flask app?")
+    assert all("Heimdall is a Flask app." in given(ANN, query) for query in asked)
 
     store.retire(edge, by)
 
-    found = given(ANN, "what is heimdall?")
-    assert sorted(found) == ["Heimdall is slow.", "We gave up Python: Heimdall is not a Flask app any more."]
+    assert "Heimdall is a Flask app." not in given(ANN, asked[1])
+    assert sorted(given(ANN, asked[0])) == [
+        "Heimdall is slow.",
+        "We gave up Python: Heimdall is not a Flask app any more.",
+    ]
 
 
 @pytest.mark.django_db
