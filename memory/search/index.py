@@ -154,6 +154,12 @@ class Index:
     def has_space(self, space: int) -> bool:
         return bool((self.columns["space"] == space).any())
 
+    def told_at(self, conversation: int) -> float:
+        """Return since when the newest text can be found that tells something outside of the conversation; 0 if there
+        is none."""
+        told = self.columns["is_unasked"] & ~self.columns["only_asks"] & (self.columns["conversation"] != conversation)
+        return float(self.columns["known_at"][told].max(initial=0.0))
+
     def replace(self, kind: str, ids: Iterable[int], by: Sequence[Row]) -> "Index":
         """Return an index without the texts of these ids, but with those of ``by``; itself if that changes nothing."""
         is_kept = ~(np.isin(self.columns["id"], list(ids)) & (self.columns["is_memory"] == (kind == "memory")))

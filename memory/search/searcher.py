@@ -88,6 +88,12 @@ class Searcher:
             count("found" if found.lines else "nothing_found", time.perf_counter() - started)
         return found
 
+    def told_at(self, scope: Scope, conversation: bytes) -> float:
+        """Return when the speaker last told something in another conversation, in seconds since the epoch; 0 if never,
+        or if the scope is not loaded."""
+        index = self.indexes.find(scope)
+        return index.told_at(int.from_bytes(conversation[:8])) if index is not None else 0.0
+
     def cached_vector(self, text: str) -> tuple[int, Vector] | None:
         """The embedder's id, and the vector of a message with these own words, if it was searched for lately."""
         return self._made.get(text)

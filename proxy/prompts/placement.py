@@ -59,15 +59,18 @@ class Placed:
         return GAP.join(block for block in (self.edit.top, *(tails[index] for index in sorted(tails))) if block)
 
 
-def find_kept(graph: SpeakersGraph, blocks: Blocks, prefixes: PrefixDigests, now: float) -> KeptBlocks:
-    """Find the blocks that the prompt has had before."""
+def find_kept(
+    graph: SpeakersGraph, blocks: Blocks, prefixes: PrefixDigests, now: float, told_at: float = 0.0
+) -> KeptBlocks:
+    """Find the blocks that the prompt has had before. ``told_at``: when the speaker last told something elsewhere; what
+    ends at a place is asked once more since then."""
     kept, is_cut = KeptBlocks(), False
     for index, part in enumerate(prefixes.prompt.parts):
         version = blocks.find(prefixes, index) if part.takes_block else None
         if version is None:
             continue
         if index == prefixes.spot:
-            if now - version.at > RESEND_S:
+            if version.at < max(now - RESEND_S, told_at):
                 continue  # somebody begins anew from here
             kept.version = version
         if not version.block:

@@ -165,7 +165,13 @@ class Planner:
         prefixes = PrefixDigests.of(prompt, digests, name_speaker(scope, caller.name))
         whose_graph, kept = (self.cache, prefixes.holder, wishes.topics), KeptBlocks()
         if recalls:
-            kept = find_kept(SpeakersGraph.of(*whose_graph), self.blocks, prefixes, now)
+            kept = find_kept(
+                SpeakersGraph.of(*whose_graph),
+                self.blocks,
+                prefixes,
+                now,
+                self.prompt_search.told_at(scope, conversation),
+            )
         await pace.step()
 
         lookup = None

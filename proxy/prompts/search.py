@@ -73,6 +73,8 @@ class RelatedFinder(Protocol):
     ) -> ForPrompt | None:
         """Return None if there is no result in time."""
 
+    def told_at(self, scope: Scope, conversation: bytes) -> float: ...
+
 
 @dataclass(slots=True)
 class SearchRun:
@@ -153,6 +155,13 @@ class PromptSearch:
         self._running: dict[tuple[Scope, bytes, bytes], asyncio.Task[ForPrompt | None]] = {}  # for prompts at once
         self._one = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
+
+    def told_at(self, scope: Scope | None, conversation: bytes) -> float:
+        """Return when the speaker last told something in another conversation, as far as that can be found by now, in
+        seconds since the epoch; else 0."""
+        if self._searcher is None or scope is None:
+            return 0.0
+        return self._searcher.told_at(scope, conversation)
 
     async def begin(
         self,
@@ -355,13 +364,15 @@ class PromptSearch:
     # --- whose message it is ---
 
     def _is_new(self, lookup: SearchRun, following: Sequence[Message]) -> bool:
-        """True if nobody has answered the message yet, and this process has not searched for it lately. Later, more may
-        be known."""
+        """True if nobody has answered the message yet, and this process has not searched for it lately, or the speaker
+        has told something since. Later, more may be known."""
         if any(message.role not in ("assistant", "system") for message in following):
             return False
         before = self._searched.get(lookup.asked)
         is_continued = any(message.role == "assistant" for message in following)
-        return before is None or lookup.started - before >= (RESEND_S if is_continued else RESENT_S)
+        if before is None or (ago := lookup.started - before) >= (RESEND_S if is_continued else RESENT_S):
+            return True
+        return not is_continued and self.told_at(lookup.scope, lookup.conversation) > lookup.at - ago
 
     def _unwrap(self, message: Message, digest: bytes) -> tuple[bytes, str]:
         """Return the key of a user's message, and its text.

@@ -2,6 +2,7 @@
 allowed. The search itself is a stand-in."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -66,6 +67,7 @@ class Library:
     fails: bool = False
     asked: list[tuple[Scope, tuple[str, ...], int]] = field(default_factory=list)
     left_out: list[bytes] = field(default_factory=list)  # the conversations that are not searched
+    told: float = 0.0  # when the speaker last told something elsewhere
 
     async def find_related(
         self,
@@ -84,6 +86,9 @@ class Library:
         await asyncio.sleep(self.takes_s)
         words = {word.strip("?.,").lower() for text in texts for word in text.split() if len(word) > 4}
         return ForPrompt([row for row in self.rows if any(word in row.text.lower() for word in words)])
+
+    def told_at(self, scope: Scope, conversation: bytes) -> float:
+        return self.told
 
 
 class Chat:
@@ -178,6 +183,19 @@ def test_who_asks_the_same_in_another_chat_or_later_is_answered(
     assert len(lines_in(Chat(proxy, model="another").says(QUESTION)[-1])) == 2
     monkeypatch.setattr(prompt_search, "RESENT_S", 0)
     monkeypatch.setattr(placement, "RESEND_S", 0)
+    assert len(lines_in(Chat(proxy).says(QUESTION)[-1])) == 2
+
+
+def test_who_has_told_something_in_between_is_not_given_the_same_block_again(
+    proxy: Enriching, library: Library
+) -> None:
+    Chat(proxy).says(QUESTION)
+    library.rows = [*library.rows, found("episode", 8, "The billing database has moved again.")]
+    same = lines_in(Chat(proxy).says(QUESTION)[-1])
+
+    library.told = time.time()
+
+    assert same == [MOVED_LINE]
     assert len(lines_in(Chat(proxy).says(QUESTION)[-1])) == 2
 
 

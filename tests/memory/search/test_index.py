@@ -149,6 +149,16 @@ def test_a_word_counts_more_in_a_short_text_and_more_if_its_neighbours_have_it()
     assert scores.around[2] > scores.around[5] > scores.around[4] - 1e-6 > 0
 
 
+def test_the_newest_text_of_another_conversation_that_tells_something_is_dated() -> None:
+    here, there = 2**64 - 1, 7
+    told = [row(1, conversation=there), row(2, conversation=here), row(3, conversation=there, only_asks=True)]
+    answered = row(4, conversation=there, is_unasked=False)
+
+    assert Index.of([*told, answered], 0).told_at(here) == 1.0
+    assert Index.of([*told, row(5, "memory")], 0).told_at(here) == 5.0
+    assert Index.of([], 0).told_at(here) == 0.0
+
+
 def test_vectors_of_two_embedders_are_compared_side_by_side() -> None:
     index = Index.of(
         [row(1, space=1, vector=np.array([1.0, 0.0])), row(2, space=2, vector=np.array([1.0, 0.0])), row(3)], 2
