@@ -1,6 +1,6 @@
 """Decides which blocks stay in a prompt, and where a new one goes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory.recall.block import NOTHING, Block, ShownNote, join_blocks
@@ -60,17 +60,21 @@ class Placed:
 
 
 def find_kept(
-    graph: SpeakersGraph, blocks: Blocks, prefixes: PrefixDigests, now: float, told_at: float = 0.0
+    graph: SpeakersGraph,
+    blocks: Blocks,
+    prefixes: PrefixDigests,
+    now: float,
+    told_at: Callable[[], float] = lambda: 0.0,
 ) -> KeptBlocks:
-    """Find the blocks that the prompt has had before. ``told_at``: when the speaker last told something elsewhere; what
-    ends at a place is asked once more since then."""
+    """Find the blocks that the prompt has had before. ``told_at`` returns when the speaker last told something
+    elsewhere: what ends at a place is asked once more since then."""
     kept, is_cut = KeptBlocks(), False
     for index, part in enumerate(prefixes.prompt.parts):
         version = blocks.find(prefixes, index) if part.takes_block else None
         if version is None:
             continue
         if index == prefixes.spot:
-            if version.at < max(now - RESEND_S, told_at):
+            if now - version.at > RESEND_S or version.at < told_at():
                 continue  # somebody begins anew from here
             kept.version = version
         if not version.block:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from memory import request_ids
@@ -165,13 +166,8 @@ class Planner:
         prefixes = PrefixDigests.of(prompt, digests, name_speaker(scope, caller.name))
         whose_graph, kept = (self.cache, prefixes.holder, wishes.topics), KeptBlocks()
         if recalls:
-            kept = find_kept(
-                SpeakersGraph.of(*whose_graph),
-                self.blocks,
-                prefixes,
-                now,
-                self.prompt_search.told_at(scope, conversation),
-            )
+            told_at = partial(self.prompt_search.told_at, scope, conversation)
+            kept = find_kept(SpeakersGraph.of(*whose_graph), self.blocks, prefixes, now, told_at)
         await pace.step()
 
         lookup = None
