@@ -40,13 +40,13 @@ def vectors(db: None) -> None:
 @pytest.fixture
 def model(llm: LlmServer) -> LlmServer:
     configure(consolidate_model_id=llm.model("openai", input_price=1, output_price=5).pk)
-    llm.answers_by(lambda asked: {"verdicts": [], "memories": []})
+    llm.answers_by(lambda asked: {"verdicts": {}, "memories": []})
     return llm
 
 
 def verdicts(*decisions: str) -> dict[str, Any]:
     numbered = enumerate(decisions, 1)
-    return {"verdicts": [{"pair": at, "reasoning": "so it is", "decision": each} for at, each in numbered]}
+    return {"verdicts": {f"pair_{at}": {"reasoning": "so it is", "decision": each} for at, each in numbered}}
 
 
 def remembers(text: str = HOSTED, *evidence: int, **other: Any) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def test_what_it_keeps_apart_is_asked_again_only_when_edited(model: LlmServer) -
         Fails(401, "no such key"),
         "no JSON",
         verdicts("MERGE", "MERGE"),
-        {"verdicts": [{"pair": 1, "reasoning": "", "decision": "DELETE"}]},
+        {"verdicts": {"pair_1": {"reasoning": "", "decision": "DELETE"}}},
     ],
     ids=str,
 )
@@ -209,7 +209,7 @@ def test_a_memory_that_changes_while_it_is_asked_about_stays(model: LlmServer, m
 def upstream(llm: LlmServer, settings: Any) -> LlmServer:
     settings.FESTINGER_UPSTREAM = llm.url
     configure(consolidate_model_id=llm.model("ollama", base_url="", key="").pk, resolution_mode="propose")
-    llm.answers_by(lambda asked: {"verdicts": [], "memories": []})
+    llm.answers_by(lambda asked: {"verdicts": {}, "memories": []})
     return llm
 
 

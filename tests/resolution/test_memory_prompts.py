@@ -19,7 +19,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["verdicts", "pair", "decision", "memories", "text", "category", "evidence", "confidence"]),
+            st.sampled_from(
+                ["verdicts", "pair_1", "decision", "memories", "text", "category", "evidence", "confidence"]
+            ),
             inner,
             max_size=5,
         )
@@ -28,8 +30,8 @@ JSON = st.recursive(
 )
 
 
-def verdict(pair: Any, decision: Any) -> dict[str, Any]:
-    return {"pair": pair, "reasoning": "", "decision": decision}
+def verdict(decision: Any) -> dict[str, Any]:
+    return {"reasoning": "", "decision": decision}
 
 
 def concluded(text: str = "The billing database runs on Postgres 17.", **other: Any) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def test_no_text_ends_its_quotation(words: str) -> None:
 
 
 def test_verdicts_are_read_by_their_pairs() -> None:
-    data = {"verdicts": [verdict(2, "MERGE"), verdict(1, "KEEP_BOTH"), verdict(2, "MERGE")]}
+    data = {"verdicts": {"pair_2": verdict("MERGE"), "pair_1": verdict("KEEP_BOTH")}}
 
     assert read_verdicts(data, 3) == {1: PairVerdict.MERGE, 0: PairVerdict.KEEP_BOTH}
 
@@ -58,13 +60,13 @@ def test_verdicts_are_read_by_their_pairs() -> None:
     "verdicts",
     [
         None,
-        [verdict(0, "MERGE")],
-        [verdict(3, "MERGE")],
-        [verdict(True, "MERGE")],
-        [verdict(1, "merge")],
-        [verdict(1, None)],
-        [verdict(1, "MERGE"), verdict(1, "KEEP_BOTH")],
-        ["MERGE"],
+        [verdict("MERGE")],
+        {"pair_0": verdict("MERGE")},
+        {"pair_3": verdict("MERGE")},
+        {"pair_1": verdict("merge")},
+        {"pair_1": verdict(None)},
+        {"pair_1": "MERGE"},
+        {"pair_1": verdict(["MERGE"])},
     ],
     ids=str,
 )

@@ -49,7 +49,7 @@ def plays(*ids: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @pytest.fixture
 def model(llm: LlmServer) -> LlmServer:
     configure(consolidate_model_id=llm.model("openai").pk)
-    llm.answers_by(lambda asked: {"verdicts": [], "memories": []})
+    llm.answers_by(lambda asked: {"verdicts": {}, "memories": []})
     return llm
 
 

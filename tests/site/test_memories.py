@@ -459,7 +459,7 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
     for text in ("Remember that the big table is free.", "Remember that the large table is free."):
         remember(text, confidence=0.5)
     Config.objects.update_or_create(key="consolidate_model_id", defaults={"value": str(llm.model("ollama").pk)})
-    llm.answers({"verdicts": [{"pair": 1, "reasoning": "the same", "decision": "MERGE"}]})
+    llm.answers({"verdicts": {"pair_1": {"reasoning": "the same", "decision": "MERGE"}}})
     run = consolidate()
 
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")

@@ -38,8 +38,8 @@ def answer(asked: Asked) -> Answer:
         names = {name: f"{name.partition('_')[0]}-kind" for name in properties if name.endswith("dimension")}
         return {"reasoning": "It moved.", "decision": "update" if "update" in kinds else "relocate"} | names
     if "verdicts" in properties:
-        numbers = re.findall(r'"pair": (\d+)', asked.prompt)
-        return {"verdicts": [{"pair": int(n), "reasoning": "the same", "decision": "MERGE"} for n in numbers]}
+        same = {"reasoning": "the same", "decision": "MERGE"}
+        return {"verdicts": dict.fromkeys(properties["verdicts"]["properties"], same)}
     if "memories" in properties:
         return conclude(asked)
     return doubt(asked)
