@@ -22,7 +22,8 @@ THAT_WORDS_MAX: Final = 40
 NOUN_WORDS_MAX: Final = 6
 MESSAGE_MAX: Final = 20_000  # characters of a message that are looked through
 _TRIGGERS: Final = re.compile(
-    r"remember|\bstor|\bsave|off the record|between us|confidential|forget|delete|erase|remove", re.IGNORECASE
+    r"remember|\bstor|\bsave|off the record|between us|to yourself|confidential|forget|delete|erase|remove",
+    re.IGNORECASE,
 )
 
 # Patterns are for lower-case text with straight apostrophes.
@@ -32,7 +33,10 @@ _LEADS: Final = (
     r"(?:(?:hey|hi|hello|(?:good )?(?:morning|evening)|oh|ok|okay|well|wait|thanks|sorry|haha|lol|also|and|so|btw"
     rf"|by the way|ps|one more thing|note|please note|fyi)\b[\s,.:!\u2013\u2014{_EMOJI}-]*)*"
 )
-_POLITELY: Final = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz) )?)"
+_POLITELY: Final = (
+    r"(?:(?:(?:can|could|would|will) you|you (?:can|may|should)|i(?:'d| would) like you to|i (?:want|need) you to)"
+    r" (?:(?:please|pls|plz|now|just) )?)"
+)
 _PLEASE: Final = r"(?:(?:please|pls|plz),? )"
 _TAIL: Final = r"(?:[\s,]*\b(?:please|pls|plz|thanks?|thank you|thx|ok|okay|now|for me))"
 _NEVER: Final = r"(?:do not|don't|dont|do n't)"
@@ -40,8 +44,13 @@ _NEVER: Final = r"(?:do not|don't|dont|do n't)"
 _THIS_MESSAGE: Final = r"this(?: message| one)?"
 _THIS_CONVERSATION: Final = r"this (?:whole |entire )?(?:chat|conversation)"
 _SECRET: Final = r"(?:off the record|(?:just |strictly |only )?between us)"
+# `I have to tell you something off the record: ...`, `keep this between us`
+_TOLD_IN_SECRET: Final = (
+    r"(?:(?:i|i'm|i'll|let me|can i|may i)\b[^,;:.]{0,20}? )?(?:tell|telling|say|saying|share|sharing|keep|keeping)"
+    rf"(?: (?:you|this|that|it|something))* (?:{_SECRET}|confidential|to yourself)"
+)
 
-_FORGET: Final = rf"(?:forget|stop remembering|{_NEVER} remember)"
+_FORGET: Final = rf"(?:forget(?: about)?|stop remembering|{_NEVER} remember)"
 _DELETE: Final = r"(?:delete|erase|remove)"
 _SPOKEN: Final = r"what i(?:'ve| have)? (?:said|told you)(?: to you)? about"
 _EVERYTHING: Final = (
@@ -67,8 +76,8 @@ _FORM: Final = rf"(?:^|(?P<mark>{_CLAUSE_END}))(?P<form>{_STARTS}(?:%s){_TAIL}*?
 _MESSAGE: Final = re.compile(
     _FORM
     % (
-        rf"{_NEVER_STORE} {_THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}"
-        r"|this(?: message)? is confidential"
+        rf"{_NEVER_STORE} {_THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{_SECRET}|{_TOLD_IN_SECRET}"
+        r"|this(?: message)? is confidential|(?<!.)confidential(?=:|$)"
     )
 )
 _CONVERSATION: Final = re.compile(

@@ -29,7 +29,7 @@ _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 def make_harmless(text: str) -> str:
     """Return the text on one line, without anything that a model or a client could take for the end of the block, a
     tag, or the beginning of another speaker's words."""
-    lines = "\n".join(map(_make_printable, text.splitlines()))
+    lines = "\n".join(map(_make_printable, _NEXT_ITEM.sub("; ", text).splitlines()))
     return _TAG.sub("‹", _make_plain(_make_plain(lines)))  # joined, lines may make a new heading
 
 
@@ -43,6 +43,7 @@ def _make_plain(lines: str) -> str:
     return " ".join(_HEADING.sub(r"\g<before> -", _TITLE.sub("", _MARKUP.sub(" ", lines))).split())
 
 
+_NEXT_ITEM: Final = re.compile(r"(?<=[\w)])[ \t]*\n\s*(?:[-*+•]|\d+[.)])[ \t]+")  # of a list
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _CAPITALISED: Final = re.compile(r"(?:(?<=[\w,;:)]\s)|(?<=\w\W))(?!I\b)(?:[A-Z]|\w*\d)\w*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")

@@ -1,7 +1,7 @@
 """Tells the sentences of a message that say something from those that only ask, order, greet or thank."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -36,6 +36,7 @@ _FINITE: Final = re.compile(
 )
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _WORD: Final = re.compile(r"[\w'-]+")
+_ENDS: Final = frozenset(".!?:;,…\"'”’)")
 # Capitals inside a sentence, a name with a digit, a longer number.
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
 _COURTEOUS: Final = re.compile(read_pattern("courteous"))
@@ -55,17 +56,35 @@ def keep_statements(text: str) -> str:
         is_listed = is_told and (is_listed or sentence.endswith(":"))
     while told and told[-1].endswith(":"):
         told.pop()
-    return text if len(told) == len(sentences) else " ".join(told)
+    return text if len(told) == len(sentences) else join_sentences(told)
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Join sentences to one line: the items of a list, which end in no mark, by semicolons."""
+    return "".join(f"{each} " if each[-1] in _ENDS else f"{each}; " for each in sentences).rstrip(" ;")
+
+
+def asks(sentence: str) -> bool:
+    """True if the sentence begins like a question, whatever it ends with."""
+    return _QUESTION.match(_drop_opener(_fold(sentence))) is not None
+
+
+def _fold(sentence: str) -> str:
+    return " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
+
+
+def _drop_opener(small: str) -> str:
+    opener = _OPENER.match(small)
+    return small[opener.end() :] if opener is not None else small
 
 
 def tells(sentence: str) -> bool:
     """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
     later work, too (`always`, `from now on`), says something."""
-    small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
+    small = _fold(sentence)
     if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
         return False
-    opener = _OPENER.match(small)
-    small = small[opener.end() :] if opener is not None else small
+    small = _drop_opener(small)
     words = _WORD.findall(small)
     if not words or load_words("courtesies").issuperset(words):
         return False

@@ -12,6 +12,7 @@ from memory.english.claims import read_plain
 from memory.english.lexicon import read_pattern
 from memory.english.machine_output import OutputFinder
 from memory.english.sentences import MASK, SentenceFinder, iter_passages
+from memory.english.telling import asks
 from memory.memories.scope import PERSONAL
 from memory.memories.slots import find_slots
 from memory.secrets.labels import speaks_of_secret
@@ -63,7 +64,8 @@ def read_memories(
     found: dict[str, ReadMemory] = {}
     categories = classify([text for _, text, _ in told]) if classify is not None else [""] * len(told)
     for (start, text, is_asked), category in zip(told, categories, strict=True):
-        profile = "" if _MOMENTARY.search(text.lower()) else category
+        is_asked_for = category == "identity" and asks(text)  # `what's my dog called`
+        profile = "" if is_asked_for or _MOMENTARY.search(text.lower()) else category
         if is_asked or profile or (in_project and _is_of_project(text)):
             found.setdefault(text.lower(), ReadMemory(text, start, is_asked, profile))
     return list(found.values())[:MEMORIES_MAX]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memory.english.excerpts import find_content_words, states_ended
 from memory.english.lexicon import read_pattern
-from memory.english.telling import TEXTS_KEPT, keep_statements, split_sentences
+from memory.english.telling import TEXTS_KEPT, join_sentences, keep_statements, split_sentences
 from memory.memories.consolidation import fold_text
 from memory.memories.scope import PERSONAL
 from memory.search.found import ChanceLikeness, Found, Kind
@@ -327,7 +327,7 @@ def drop_ended(text: str, said_at: float, ended: Sequence[Ended]) -> str:
         return text
     sentences = list(split_sentences(text))
     kept = [sentence for sentence in sentences if not states_ended(sentence, said_at, ended)]
-    return text if len(kept) == len(sentences) else " ".join(kept)
+    return text if len(kept) == len(sentences) else join_sentences(kept)
 
 
 def asks_only(text: str) -> bool:

@@ -64,7 +64,7 @@ def read_verdicts(data: object, count: int) -> dict[int, PairVerdict]:
         if name not in indexes:
             raise VerdictMistake(f"there is no {str(name)[:20]!r}")
         try:
-            found[indexes[name]] = PairVerdict(verdict.get("decision") if isinstance(verdict, dict) else None)
+            found[indexes[name]] = PairVerdict(str(verdict.get("decision")) if isinstance(verdict, dict) else "")
         except ValueError:
             raise VerdictMistake(f"{name} has no decision of the three") from None
     return found

@@ -37,6 +37,7 @@ def test_requests_in_plain_words_are_understood() -> None:
         ("Forget that I live in Hollund, Norway.", Topic(TopicKind.WORDS, "I live in Hollund, Norway")),
         ("Please erase Jonas Vik from your memory!", Topic(TopicKind.WORDS, "Jonas Vik")),
         ("Please forget my nut allergy, it was a mistake.", Topic(TopicKind.OWN, "nut allergy")),
+        ("You can forget about my locker code now.", Topic(TopicKind.OWN, "locker code")),
         ("Please forget my locker code.", Topic(TopicKind.OWN, "locker code")),
         ("What's for dinner? And please forget everything about me.", Topic(TopicKind.SPEAKER)),
     ],
@@ -51,6 +52,9 @@ def test_the_topic_of_a_request_is_read(text: str, topic: Topic) -> None:
         ("DON\u2019T SAVE THIS! I bought the ring.", Effect.MESSAGE),
         ("I was fired yesterday \u2014 just between us", Effect.MESSAGE),
         ("Please, don't remember anything in this chat.", Effect.CONVERSATION),
+        ("I have to tell you something off the record: Marek goes in January.", Effect.MESSAGE),
+        ("Can you keep this to yourself? I quit.", Effect.MESSAGE),
+        ("Confidential! Ylva will be fired.", Effect.MESSAGE),
     ],
 )
 def test_a_form_may_be_a_clause(text: str, effect: Effect) -> None:

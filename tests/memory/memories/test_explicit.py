@@ -59,6 +59,11 @@ def test_a_wish_for_the_moment_tells_of_no_person(text: str, is_momentary: bool)
     assert [one.profile for one in found] == ([] if is_momentary else ["preference"])
 
 
+@pytest.mark.parametrize("text", ["what's my dog called", "ok so, how old is my sister"])
+def test_a_question_without_its_mark_tells_of_no_person(text: str) -> None:
+    assert read_memories(text, classify=lambda sentences: ["identity"] * len(sentences)) == []
+
+
 @pytest.mark.parametrize("text", ["Please forget my test results.", "forget where my sister lives"])
 def test_what_asks_to_forget_is_never_remembered_even_if_it_is_not_clear_what(text: str) -> None:
     assert read_memories(text, classify=lambda sentences: ["preference"] * len(sentences)) == []
