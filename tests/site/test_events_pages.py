@@ -125,8 +125,11 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         Memory.objects.filter(pk=memory.pk, status="active"),
         Episode.objects.filter(pk=message.pk),
     )
+    named = ("kvasir", memory.text, message.text)
+    told = ("taken back", "taken back", "set aside: a message, taken back by operator: It is wrong.")
 
     for at, act in enumerate(acts):
+        assert named[at] in client.get(act).content.decode()
         answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
         assert [each.exists() for each in rows] == [each != at for each in range(3)]
@@ -134,6 +137,14 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         assert form is not None
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
         assert client.post(form[1], fields).url == here
+        client.post(act, {"_form_submitted": "true", "reason": "It is wrong."})
+        page = page_of(client, event).partition('class="fst-lines"')[2]
+        row = re.search(rf"<li>(?:(?!<li>).)*{named[at]}.*?</li>", page, re.DOTALL)
+        assert row is not None
+        assert f">{told[at]}<" in row[0]
+        [undo] = re.findall(r'hx-get="([^"]+)"', row[0])
+        answer = client.post(unescape(undo), {"_form_submitted": "true"}, follow=True)
+        assert answer.redirect_chain == [(here, 302)]
     assert [each.exists() for each in rows] == [True] * 3
 
 
