@@ -18,8 +18,6 @@ from memory.models import Agent, Config, Edge, Episode, Memory, Project, Project
 from memory.search.service import find_alike
 from memory.settings import registry
 from memory.templatetags.speakers import speaker_address
-from proxy.models import RecollectionEvent
-from proxy.telemetry.live_feed import NAMED_MAX
 from resolution.models import Conflict
 
 EACH_MAX: Final = 5  # results of a kind
@@ -34,20 +32,28 @@ KINDS: Final[dict[type[Model], str]] = {  # with the icon, in the order of the r
     Agent: "badge",
     Project: "folder",
 }
-BARE: Final = Soas.objects.filter(is_common=True, edges=None, children=None)  # dictionary words without facts
+BARE: Final = Soas.objects.filter(edges=None, children=None)  # words without facts
 
 # Walks from one speaker to the next in the index: one may have said a million messages.
-SPEAKERS: Final = """
-    WITH RECURSIVE seen (agent, person) AS (
+WALK: Final = """
+    {table}_speaker (agent, person) AS (
         (SELECT agent, person FROM {table} ORDER BY agent, person LIMIT 1)
         UNION ALL
-        SELECT next.agent, next.person FROM seen, LATERAL (
-            SELECT agent, person FROM {table} WHERE (agent, person) > (seen.agent, seen.person)
+        SELECT next.agent, next.person FROM {table}_speaker AS last, LATERAL (
+            SELECT agent, person FROM {table} WHERE (agent, person) > (last.agent, last.person)
             ORDER BY agent, person LIMIT 1
         ) AS next
     )
-    SELECT agent, person FROM (SELECT * FROM seen LIMIT 10000) AS known
-    WHERE strpos(lower(agent), %(term)s) > 0 OR strpos(lower(person), %(term)s) > 0
+"""
+SPEAKERS: Final = f"""
+    WITH RECURSIVE {WALK.format(table="episode")}, {WALK.format(table="memory")}, seen AS (
+        (SELECT * FROM episode_speaker LIMIT 10000) UNION (SELECT * FROM memory_speaker LIMIT 10000)
+        UNION (SELECT agent, person FROM recollection_event ORDER BY at DESC LIMIT 1000)
+    )
+    SELECT agent, person FROM seen WHERE strpos(lower(person), %(term)s) > 0 AND person <> %(group)s
+    UNION SELECT agent, '' FROM seen
+    WHERE strpos(lower(agent), %(term)s) > 0 AND NOT EXISTS (SELECT FROM agent WHERE name = seen.agent)
+    ORDER BY 1, 2 LIMIT %(most)s
 """
 
 
@@ -56,7 +62,7 @@ def find(request: HttpRequest, term: str) -> list[SearchResult]:
     models come from Unfold itself."""
     alike = find_alike(term, EACH_MAX)
     rows = [row for model in KINDS for row in _find_rows(request, model, term, alike)]
-    words = [row.pk for row in rows if isinstance(row, Soas)]
+    words = [row.pk for row in rows if isinstance(row, Soas) and row.is_common]
     bare = {Soas(pk=key) for key in BARE.filter(pk__in=words).values_list("pk", flat=True)}
     return [
         *_find_pages(request, term),
@@ -91,13 +97,7 @@ def _find_speakers(request: HttpRequest, term: str) -> Iterator[SearchResult]:
     """Find persons, and agents without a token, by their names."""
     if not admin.site._registry[Agent].has_view_permission(request):
         return
-    last = RecollectionEvent.objects.order_by("-at").values_list("agent", "person")[:NAMED_MAX]
-    said = (fetch_rows(SPEAKERS.format(table=table), {"term": term}) for table in ("episode", "memory"))
-    seen = {(agent, person) for each in (*said, last) for agent, person in each if person != GROUP}
-    found = {speaker for speaker in seen if term in speaker[1].lower()}
-    found |= {(agent, "") for agent, _ in seen if term in agent.lower()}
-    found -= {(name, "") for name in Agent.objects.values_list("name", flat=True)}
-    for agent, person in sorted(found)[:EACH_MAX]:
+    for agent, person in fetch_rows(SPEAKERS, {"term": term, "group": GROUP, "most": EACH_MAX}):
         kind = f"person · {agent}" if person else "agent"
         yield SearchResult(shorten(person or agent, TITLE_MAX), kind, speaker_address(agent, person), "person")
 

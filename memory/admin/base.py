@@ -94,6 +94,10 @@ class Page(ModelAdmin):
             own.append(path(route, wrapped, name="_".join([self.opts.app_label, str(self.opts.model_name), *parts])))
         return [*own, *super().get_urls()]
 
+    def describe(self, row: Any) -> str:
+        """Describe a row in the dialogs of acts on it."""
+        return str(row)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = super().get_readonly_fields(request, obj)
         return (*fields, *self.fixed_fields) if obj is not None else fields

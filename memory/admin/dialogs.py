@@ -34,9 +34,10 @@ class ReasonForm(BaseDialogForm):
     )  # fmt: skip
 
     def render_before_template(self) -> str:
-        model = self.request.resolver_match.func.model_admin.model
-        row = model._default_manager.filter(pk=whole_number(str(self.object_id)) or 0).first()
-        return format_html('<p class="fst-quiet">{}</p>', shorten(str(row), NAMED_MAX)) if row is not None else ""
+        page = self.request.resolver_match.func.model_admin
+        row = page.model._default_manager.filter(pk=whole_number(str(self.object_id)) or 0).first()
+        told = shorten(page.describe(row), NAMED_MAX) if row is not None else ""
+        return format_html('<p class="fst-quiet">{}</p>', told)
 
 
 def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> ActionDialog:

@@ -5,10 +5,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Case, F, Model, When
+from django.db.models import BigIntegerField, Case, F, Model, OuterRef, Q, Value, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, NullIf
 from django.urls import reverse
 
 from memory.admin.base import address
@@ -21,7 +25,7 @@ from memory.recall.notes import GIVEN
 from memory.timing import FIRST_DATED
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.prompts.search import tell_how
-from resolution.conflicts.opening import list_open_of
+from resolution.models import Conflict, ConflictMember
 
 Action = EdgeHistory.Action
 May = Callable[[str], bool]  # which permissions an account has
@@ -166,25 +170,25 @@ def _find_facts(events: Sequence[RecollectionEvent], may: May) -> list[Any]:
     edges = Edge.objects.filter(concept__token__in=recalled).exclude(parent_id=F("concept_id"))
     rows = edges.select_related("concept", "parent", "dim").order_by("concept_id", "-dim_id")
     current = list(rows[: FACTS_MAX * len(events)])
+    parents = Soas.objects.filter(pk=Cast(KeyTextTransform("parent_id", OuterRef("before")), BigIntegerField()))
     left = EdgeHistory.objects.filter(
         concept__token__in=recalled, at__gte=events[0].at, action__in=(Action.RETIRE, Action.SUPERSEDE)
-    )
-    return [*current, *_restore_gone(left.order_by("-id")[: FACTS_MAX * len(events)], current)]
+    ).annotate(parent=parents.values(shown=Coalesce(NullIf("label", Value("")), "token")))
+    changes = left.exclude(parent=None).select_related("concept", "dim").order_by("-id")  # words may have been pruned
+    return [*current, *_restore_gone(changes[: FACTS_MAX * len(events)], current)]
 
 
-def _restore_gone(changes: Iterable[EdgeHistory], current: Sequence[Edge]) -> Iterator[Any]:
+def _restore_gone(changes: Iterable[Any], current: Sequence[Edge]) -> Iterator[Any]:
     """Yield the facts as they were before the changes, the newest change first, each fact once."""
-    gone = [(change, Edge(**read_snapshot(Edge, change.before or {}))) for change in changes]
-    words = Soas.objects.in_bulk({word for _, edge in gone for word in edge.ids})
     seen, taken = {edge.ids for edge in current}, {edge.place for edge in current}
-    for change, edge in gone:
-        if edge.ids in seen or not words.keys() >= set(edge.ids):  # words may have been pruned
+    for change in changes:
+        edge = Edge(**read_snapshot(Edge, change.before) | {"edge_id": -change.pk})
+        if edge.ids in seen:
             continue
         seen.add(edge.ids)
-        edge.concept, edge.parent, edge.dim = (words[key] for key in (edge.concept_id, edge.parent_id, edge.dim_id))
+        edge.concept, edge.dim, edge.parent = change.concept, change.dim, Soas(pk=edge.parent_id, token=change.parent)
         is_retired = change.action == Action.RETIRE
         undo = "memory_edgehistory_put_back" if is_retired and edge.place not in taken else ""
-        edge.pk = -change.pk
         vars(edge)["ending"] = Ending("taken back" if is_retired else "replaced", change, undo)
         yield edge
 
@@ -217,13 +221,13 @@ def _find_ending(row: Any) -> Ending:
 
 
 def _find_conflicts(rows: Mapping[tuple[str, int], Any]) -> dict[tuple[str, int], int]:
-    """Return the open conflicts of disputed rows."""
-    return {
-        (name, key): open_ones[0]["id"]
-        for name, kind in KINDS.items()
-        if kind.member and (ids := [key for of, key in rows if of == name])
-        for key, open_ones in list_open_of(kind.member, ids).items()
-    }
+    """Return the oldest open conflict of each disputed row."""
+    names = {kind.member: name for name, kind in KINDS.items() if kind.member}
+    ids = {member: [key for of, key in rows if of == name] for member, name in names.items()}
+    of_rows = reduce(or_, (Q(kind=member, object_id__in=keys) for member, keys in ids.items()))
+    members = ConflictMember.objects.filter(of_rows, conflict__status=Conflict.Status.OPEN).order_by("-conflict_id")
+    found = members.values_list("kind", "object_id", "conflict_id")
+    return {(names[member], key): conflict for member, key, conflict in found}
 
 
 def _list_lines(

@@ -205,8 +205,10 @@ def test_a_fact_is_retired_into_the_history_and_a_root_stays(operator: Client) -
     selected = {"action": "retire", "_selected_action": [edge.pk, root.pk]}
 
     page = operator.post("/admin/memory/edge/", selected, follow=True).content.decode()
+    page_of_roots = operator.post("/admin/memory/edge/?flavour=root", selected, follow=True).content.decode()
 
-    assert "1 retired. 1 skipped" in page
+    assert "1 retired." in page
+    assert "0 retired. 1 skipped" in page_of_roots
     assert list(Edge.objects.filter(pk__in=[edge.pk, root.pk])) == [root]
     history = EdgeHistory.objects.get(action="retire")
     assert (history.actor, history.source, history.before["parent_id"]) == ("operator", "operator", edge.parent_id)
