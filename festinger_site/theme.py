@@ -74,7 +74,7 @@ MENU: list[MenuItem] = [
     ),
     section(
         "Memories",
-        page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
+        page("Search as an agent", "search", "admin:memory_memory_search", "memory.view_memory"),
         page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
         rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
         rows("Episodes", "forum", "memory.episode"),

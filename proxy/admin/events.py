@@ -168,6 +168,12 @@ class RecollectionEventAdmin(EventAdmin):
             [event.told] = tell_requests([event], request.user.has_perm, request.path)
         return event
 
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        told = "Request {} is not there. It is written within a second, and kept for {} days. {}"
+        again = format_html('<a href="{}" class="{}">Try again</a>', request.path, LINK)
+        messages.warning(request, format_html(told, object_id, EVENTS_KEPT.days, again))
+        return redirect("admin:proxy_recollectionevent_changelist")
+
     @admin.display(description="conversation")
     def whole_conversation(self, event: RecollectionEvent) -> SafeString | str:
         if not event.conversation:

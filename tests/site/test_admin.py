@@ -7,6 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
+from festinger_site.theme import MENU
 from memory.access import agent_tokens
 from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, PromptOpening, Soas, Source
 from memory.running import bootstrap
@@ -118,6 +119,15 @@ def test_an_empty_list_says_what_would_be_here_and_a_filtered_one_offers_a_reset
 
     assert "What somebody asked to forget is set aside" in shown
     assert "No facts fit this search and these filters." in filtered
+
+
+def test_a_list_is_called_as_in_the_menu(operator: Client) -> None:
+    items = [item for section in MENU for item in section["items"]]
+    lists = {str(item["link"]): item["title"] for item in items if str(item["link"]) != "/admin/"}
+
+    titles = {path: operator.get(path).context.get("title") for path in lists}
+
+    assert titles == lists
 
 
 def test_the_menu_counts_what_needs_an_operator(operator: Client) -> None:

@@ -78,6 +78,17 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert "learn: off in the address" in page
 
 
+def test_a_request_that_is_not_written_yet_is_to_be_tried_again(client: Client) -> None:
+    page = f"{RECOLLECTIONS}{7:016x}/change/"
+
+    answer = client.get(page, follow=True)
+
+    assert answer.redirect_chain == [(RECOLLECTIONS, 302)]
+    shown = answer.content.decode()
+    assert f"Request {7:016x} is not there. It is written within a second, and kept for 7 days." in shown
+    assert re.search(rf'<a href="{page}" class="[^"]*">Try again</a>', shown)
+
+
 def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and_a_way_to_it(client: Client) -> None:
     teach("kvasir ispart tyr runs-on")
     fact = Edge.objects.get(concept__token="kvasir")
