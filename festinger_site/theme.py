@@ -80,7 +80,7 @@ MENU: list[MenuItem] = [
         rows("Episodes", "forum", "memory.episode"),
         rows("Set aside", "visibility_off", "memory.forgetrequest"),
         rows("Projects", "folder", "memory.project"),
-        rows("Project state", "flag", "memory.projectstate"),
+        rows("Project state values", "flag", "memory.projectstate"),
     ),
     section(
         "Administration",

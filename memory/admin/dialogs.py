@@ -37,7 +37,7 @@ class ReasonForm(BaseDialogForm):
         page = self.request.resolver_match.func.model_admin
         row = page.model._default_manager.filter(pk=whole_number(str(self.object_id)) or 0).first()
         told = shorten(page.describe(row), NAMED_MAX) if row is not None else ""
-        return format_html('<p class="fst-quiet">{}</p>', told)
+        return format_html('<p class="text-important mb-6">{}</p>', told)
 
 
 def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> ActionDialog:

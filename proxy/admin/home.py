@@ -268,8 +268,8 @@ class HourlyFiguresAdmin(ReadOnly, Page):
     ordering = ("-hour",)
 
     facts = column("edges", lambda count: count, "facts")
-    median_ms = column("enrich_ms_p50", "{:.1f}".format, "median ms added", empty="-")
-    slowest_ms = column("enrich_ms_p99", "{:.1f}".format, "99th percentile", empty="-")
+    median_ms = column("enrich_ms_p50", "{:.1f}".format, "median ms", empty="-")
+    slowest_ms = column("enrich_ms_p99", "{:.1f}".format, "99 % ms", empty="-")
 
     def get_urls(self) -> list[URLPattern]:
         # Fragments of the home page. Django's admin site takes only pages of its models.

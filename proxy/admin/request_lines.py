@@ -143,6 +143,11 @@ def _assign(told: Sequence[Told], conversation: str, may: May) -> None:
             told[bisect_right(starts, message.said_at) - 1].said.append(message)
 
 
+def has_lost_block(event: RecollectionEvent) -> bool:
+    """True if the text of its block was cleared, because something in it was set aside or forgotten."""
+    return not event.block and any(note["why"] == GIVEN for note in event.notes)
+
+
 def find_messages(conversation: str) -> Any:
     """Return what is kept of the messages of a conversation, the oldest first."""
     kept = Episode.objects.filter(conversation=bytes.fromhex(conversation)).defer("lexemes")
@@ -234,13 +239,13 @@ def _list_lines(
     one: Told, rows: Mapping[tuple[str, int], Any], conflicts: Mapping[tuple[str, int], int], may: May, page: str
 ) -> Iterator[Line]:
     event, prompt = one.event, one.prompt
-    shown = event.block.splitlines()
+    shown, is_cleared = event.block.splitlines(), has_lost_block(event)
     for key, edge in rows.items():
         if key[0] != "fact" or event.reasons.get(edge.concept.token) != RECALLED:
             continue
         concept, parent = (word.label or word.token for word in (edge.concept, edge.parent))
         # A line may have all facts of a concept, or both values of a slot. Facts that were placed later are left out.
-        if any(line.startswith((f"{concept} ", f"{concept}: ")) and parent in line for line in shown):
+        if is_cleared or any(line.startswith((f"{concept} ", f"{concept}: ")) and parent in line for line in shown):
             sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
             by = edge.agent or edge.get_source_display()
             ended = _find_ending(edge)

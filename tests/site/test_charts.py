@@ -58,7 +58,7 @@ def test_the_figures_behind_the_charts_are_a_list_in_their_words(viewer: Client)
 
     shown = re.sub(r"<[^>]*>|\s+", " ", viewer.get("/admin/proxy/hourlyfigures/").content.decode())
 
-    assert re.search(r" Facts .* Median ms added .* 12 .* 1\.2 ", shown)
+    assert re.search(r" Facts .* Median ms .* 12 .* 1\.2 ", shown)
     assert "Edges" not in shown
 
 

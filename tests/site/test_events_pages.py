@@ -136,7 +136,7 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         Memory.objects.filter(pk=memory.pk, status="active"),
         Episode.objects.filter(pk=message.pk),
     )
-    named = ("kvasir", memory.text, message.text)
+    named = ("kvasir runs on tyr", memory.text, message.text)
     told = ("taken back", "taken back", "set aside: a message, taken back by operator: It is wrong.")
 
     for at, act in enumerate(acts):
@@ -157,6 +157,9 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         answer = client.post(unescape(undo), {"_form_submitted": "true"}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
     assert [each.exists() for each in rows] == [True] * 3
+    page = page_of(client, event)
+    assert "no longer kept: something in it was set aside or forgotten" in page
+    assert all(text in page.partition('class="fst-lines"')[2] for text in named)
 
 
 def test_a_line_is_kept_out_of_such_prompts_and_muted_with_its_concept_until_that_is_undone(client: Client) -> None:
