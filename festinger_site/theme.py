@@ -74,13 +74,13 @@ MENU: list[MenuItem] = [
     ),
     section(
         "Memories",
-        page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
+        page("Search as an agent", "search", "admin:memory_memory_search", "memory.view_memory"),
         page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
         rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
         rows("Episodes", "forum", "memory.episode"),
         rows("Set aside", "visibility_off", "memory.forgetrequest"),
         rows("Projects", "folder", "memory.project"),
-        rows("Project state", "flag", "memory.projectstate"),
+        rows("Project state values", "flag", "memory.projectstate"),
     ),
     section(
         "Administration",

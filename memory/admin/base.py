@@ -90,8 +90,13 @@ class Page(ModelAdmin):
         for route, view in self.own_views.items():
             parts = [part.replace("-", "_") for part in route.strip("/").split("/") if not part.startswith("<")]
             wrapped = self.admin_site.admin_view(getattr(self, view) if isinstance(view, str) else view)
+            wrapped.model_admin = self  # as Django's own views have it
             own.append(path(route, wrapped, name="_".join([self.opts.app_label, str(self.opts.model_name), *parts])))
         return [*own, *super().get_urls()]
+
+    def describe(self, row: Any) -> str:
+        """Describe a row in the dialogs of acts on it."""
+        return str(row)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = super().get_readonly_fields(request, obj)

@@ -17,19 +17,27 @@ from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory.admin.base import Page, address, next_page
+from memory.english.phrases import shorten
 from memory.types import whole_number
 
 REASON_MAX: Final = 500  # characters
+NAMED_MAX: Final = 200  # characters of a row in a dialog
 
 
 class ReasonForm(BaseDialogForm):
-    """Asks for the reason of an act."""
+    """Names the row that an act is about, and asks for the reason."""
 
     # Focused once the dialog is visible, which Alpine makes it in a task of its own.
     reason = forms.CharField(
         label="Why", max_length=REASON_MAX, required=False, help_text="Kept in the history.",
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "x-init": "setTimeout(() => $el.focus(), 50)"}),
     )  # fmt: skip
+
+    def render_before_template(self) -> str:
+        page = self.request.resolver_match.func.model_admin
+        row = page.model._default_manager.filter(pk=whole_number(str(self.object_id)) or 0).first()
+        told = shorten(page.describe(row), NAMED_MAX) if row is not None else ""
+        return format_html('<p class="text-important mb-6">{}</p>', told)
 
 
 def dialog(label: str, what: str, form: type[BaseDialogForm] = ReasonForm) -> ActionDialog:

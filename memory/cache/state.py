@@ -92,6 +92,7 @@ class Cache:
     spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
+    fact_count: int = 0  # edges without roots
     children: dict[int, set[int]] = field(default_factory=dict)  # the concepts with facts that have this parent
     ended: dict[int, Sequence[Ended]] = field(default_factory=dict)  # by concept: facts and claims that hold no more
     rarity: Mapping[str, float] = field(default_factory=dict)  # of English lexemes: the weight of one in a query
@@ -277,6 +278,7 @@ class Cache:
                 self.children.setdefault(edge.parent_id, set()).add(concept_id)
 
     def _count_references(self, edge: EdgeRow, change: int) -> None:
+        self.fact_count += change * (not edge.is_root)
         for used in (edge.parent_id, edge.dim_id):
             self.referenced[used] += change
             if not self.referenced[used]:

@@ -290,7 +290,7 @@ class Coherence:
             "cache.loaded",
             extra={
                 "tokens": len(self.cache.soas_by_token),
-                "edges": len(self.cache.urd_by_concept_dim),
+                "edges": self.cache.fact_count,
                 "ms": round((time.perf_counter() - started) * 1000),
             },
         )

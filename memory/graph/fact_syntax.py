@@ -12,6 +12,7 @@ from memory.english.tokenizer import find_leftovers, is_name, tokenise
 from memory.types import MEMBERSHIP, TYPE, Triple
 
 HINT = "write: <concept> -isa|-ispart <parent> [in context of <dimension>]"
+PROSE = f"{HINT}; any other sentence goes to POST /memory (gutask remember)"
 ONE_NAME = 'a name of several words is quoted ("glitch university") or capitalised (Glitch University)'
 
 A_NAME = "a name is letters and digits, joined by _ - . ' @ or +, 64 at most, and no number alone"
@@ -92,7 +93,7 @@ def _parse_shown(text: str) -> Triple:
         end -= 1
     found = _SHOWN.match(text, start, end)
     if found is None:
-        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()), PROSE)
     at = found.end()
     named = _SHOWN_DIMENSION.search(text, at, end)
     shown = text[at : named.start() if named is not None else end]
@@ -101,7 +102,7 @@ def _parse_shown(text: str) -> Triple:
     dimension = (named["dimension"] or named["context"] or named["value"]) if named is not None else ""
     is_whole = dimension or relation in _DIMENSIONS
     if not _is_value(parent) or not is_whole or (relation == "has") != bool(named is not None and named["value"]):
-        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()), PROSE)
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),
         parent=_name([_Word(f'"{shown.strip(AROUND)}"', at)], "parent", at),

@@ -1,6 +1,6 @@
 """Forgets what was said, on purpose or because it is old: episodes, and the memories that were made of nothing else."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
@@ -16,7 +16,12 @@ from memory.models.semantic import CONVERSATION_BYTES
 from memory.timing import FIRST_DATED, UNDATED_S
 
 SHOWN: Final = 5  # texts of each kind
-PLURALS: Final = {"memory": "memories"}
+PLURALS: Final = {"memory": "memories", "inactive memory": "inactive memories"}
+# The rows that lists and pages count, and the others: set aside or, of memories, no longer or not yet active.
+SHOWN_ROWS: Final = {
+    "episode": ("set_aside_at IS NULL", "set-aside episode"),
+    "memory": ("set_aside_at IS NULL AND status = 'active'", "inactive memory"),
+}
 FORGOTTEN: Final = "forgotten"  # the signal to all processes
 # SQL that changes further rows, in the same transaction, by the table ``going``. Apps that this one does not know add
 # theirs when they are ready.
@@ -192,10 +197,7 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
             if cursor.rowcount <= 0:
                 break
             memories += cursor.rowcount
-        parts = [
-            _show(cursor, values, kind, kind, IS_GOING.format(kind=kind), rows=rows)
-            for kind, rows in (("episode", episodes), ("memory", memories))
-        ]
+        parts = [part for kind in SHOWN_ROWS for part in _show_kinds(cursor, values, kind, IS_GOING.format(kind=kind))]
         if selection.is_all_of_speaker:
             parts += _forget_speaker(cursor, selection, values, is_trial=is_trial)
         if not is_trial:
@@ -206,7 +208,8 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
 
 def _forget_speaker(cursor: Any, selection: ForgetScope, values: dict[str, Any], *, is_trial: bool) -> Iterable[Part]:
     others = f"{selection.condition_of('memory')} AND NOT {IS_GOING.format(kind='memory')}"
-    yield _show(cursor, values, "memory", "memory", others)._replace(stays="what others have said supports them")
+    for part in _show_kinds(cursor, values, "memory", others):
+        yield part._replace(stays="what others have said supports them")
     for tell in of_whole_speakers:
         yield from tell(selection, is_trial)
     for name, table in of_speakers.items():
@@ -220,13 +223,16 @@ def _forget_speaker(cursor: Any, selection: ForgetScope, values: dict[str, Any],
         cursor.execute(CLEAR_REQUESTS.format(chosen=chosen), values)
 
 
-def _show(
-    cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str, text: str = "text", rows: int | None = None
-) -> Part:
-    """Count the chosen rows of a table, if their number is not known, and read the newest if they have a ``text``."""
-    if rows is None:
-        cursor.execute(f"SELECT count(*) FROM {table} WHERE {chosen}", values)
-        [rows] = cursor.fetchone()
+def _show_kinds(cursor: Any, values: dict[str, Any], table: str, chosen: str) -> Iterator[Part]:
+    shown, others = SHOWN_ROWS[table]
+    yield _show(cursor, values, table, table, f"{chosen} AND {shown}")
+    yield _show(cursor, values, others, table, f"{chosen} AND NOT ({shown})")
+
+
+def _show(cursor: Any, values: dict[str, Any], name: str, table: str, chosen: str, text: str = "text") -> Part:
+    """Count the chosen rows of a table, and read the newest if they have a ``text``."""
+    cursor.execute(f"SELECT count(*) FROM {table} WHERE {chosen}", values)
+    [rows] = cursor.fetchone()
     if not text:
         return Part(name, rows)
     cursor.execute(SHOW.format(text=text, table=table, chosen=chosen), values | {"shown": SHOWN})

@@ -34,7 +34,7 @@ from memory.english.phrases import format_count
 from memory.graph.statement import make_storable
 from memory.models import Config
 from memory.templatetags.speakers import speaker
-from proxy.admin.request_lines import NEAR, find_messages, tell_requests
+from proxy.admin.request_lines import NEAR, find_messages, has_lost_block, tell_requests
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
@@ -168,6 +168,12 @@ class RecollectionEventAdmin(EventAdmin):
             [event.told] = tell_requests([event], request.user.has_perm, request.path)
         return event
 
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        told = "Request {} is not there. It is written within a second, and kept for {} days. {}"
+        again = format_html('<a href="{}" class="{}">Try again</a>', request.path, LINK)
+        messages.warning(request, format_html(told, object_id, EVENTS_KEPT.days, again))
+        return redirect("admin:proxy_recollectionevent_changelist")
+
     @admin.display(description="conversation")
     def whole_conversation(self, event: RecollectionEvent) -> SafeString | str:
         if not event.conversation:
@@ -186,7 +192,12 @@ class RecollectionEventAdmin(EventAdmin):
 
     block_characters = column("block_length", lambda count: format_count(count, "character"), "block", empty="-")
     milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
-    block_as_it_was = column("block", render_preformatted, empty="nothing")
+
+    @admin.display(description="block")
+    def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
+        if has_lost_block(event):
+            return "no longer kept: something in it was set aside or forgotten"
+        return render_preformatted(event.block) if event.block else "nothing"
 
     @admin.display(description="not done")
     def not_done(self, event: RecollectionEvent) -> str:

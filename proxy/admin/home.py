@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from memory import llm
-from memory.admin.base import Page, ReadOnly
+from memory.admin.base import Page, ReadOnly, column
 from memory.admin.settings import ChangedMeanwhile, change, read_chosen_models
 from memory.llm.upstream_models import list_models, plan_use
 from memory.models import Config, Edge, Evidence, InstalledVersion, Memory, MutePattern, Soas
@@ -262,8 +262,14 @@ class HourlyFiguresAdmin(ReadOnly, Page):
     """The figures behind the page's charts."""
 
     empty = "Figures of each hour. The worker takes them every five minutes."
-    list_display = [field.name for field in HourlyFigures._meta.fields if field.name != "taken_at"]
+    list_display = ("hour", "tokens", "facts", "conflicts_open", "conflicts_opened", "conflicts_closed", "requests",
+                    "recollections", "loops", "median_ms", "slowest_ms")  # fmt: skip
+    fields = (*list_display, "taken_at")
     ordering = ("-hour",)
+
+    facts = column("edges", lambda count: count, "facts")
+    median_ms = column("enrich_ms_p50", "{:.1f}".format, "median ms", empty="-")
+    slowest_ms = column("enrich_ms_p99", "{:.1f}".format, "99 % ms", empty="-")
 
     def get_urls(self) -> list[URLPattern]:
         # Fragments of the home page. Django's admin site takes only pages of its models.

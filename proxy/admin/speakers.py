@@ -12,7 +12,7 @@ from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -129,7 +129,7 @@ def list_taught(agent: str, person: str) -> list[Listed]:
     """Return the lists of what is there because of a speaker, each as it opens."""
     query = {"agent": agent, "person": person} if person else {"agent": agent}
     kinds: Sequence[tuple[str, QuerySet[Any], Narrow]] = (
-        ("Facts", Edge.objects.all(), select_supported),
+        ("Facts", Edge.objects.exclude(concept=F("parent")), select_supported),
         ("Memories", Memory.objects.filter(status=Memory.Status.ACTIVE), by_speaker),
         ("Candidates", Candidate.objects.filter(state=Candidate.State.OPEN), by_voice),
         ("Statements", Observation.objects.all(), by_stater),

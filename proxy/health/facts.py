@@ -328,7 +328,7 @@ def describe_cache(cache: Cache) -> dict[str, Any]:
     loaded = cache.loaded_at
     return {
         "tokens": len(cache.soas_by_token),
-        "edges": len(cache.urd_by_concept_dim),
+        "edges": cache.fact_count,
         "pending": sum(map(len, cache.pending_conflicts.values())),
         "age_s": None if loaded is None else round(time.time() - loaded, 1),
     }

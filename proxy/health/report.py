@@ -115,7 +115,7 @@ def describe_process(cache: Cache) -> Iterator[Metric]:
     """Describe what each server process has the same of; call it on the event loop."""
     yield gauge("festinger_cache_loaded", "1 if the cache is loaded", cache.loaded_at is not None)
     yield gauge("festinger_vocabulary_words", "Words in the cache", len(cache.soas_by_token))
-    yield gauge("festinger_cache_edges", "Facts in the cache", len(cache.urd_by_concept_dim))
+    yield gauge("festinger_cache_edges", "Facts in the cache", cache.fact_count)
 
 
 def describe_home() -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""Admin pages for what is not recalled until somebody vouches for it: candidates, and templates of programs."""
+"""Admin pages for what is not recalled until somebody vouches for it: candidates, and program prompts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -126,6 +126,7 @@ class OpeningFilter(StateFilter):
 
 @admin.register(PromptOpening)
 class PromptOpeningAdmin(ReadOnly, Page):
+    list_name = "program prompts"
     empty = "Texts with which a program begins its prompts. They are found when many conversations begin alike."
     list_display = ("opening", "whose", "conversations", "found_at")
     list_filter = (OpeningFilter,)

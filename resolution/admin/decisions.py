@@ -4,7 +4,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import BigIntegerField, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html_join
@@ -14,7 +16,8 @@ from unfold.decorators import action
 
 from memory.admin.base import LINK, ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
-from memory.models import Source
+from memory.english.phrases import shorten
+from memory.models import Memory, Source
 from memory.templatetags.dialogs import dialog_link
 from memory.types import whole_number
 from resolution.admin.pages import actor_of, link_to, link_to_claim
@@ -26,6 +29,7 @@ from resolution.pages.queries import find_supersessions, touching
 from resolution.pages.words import describe_decision
 
 LIST = "admin:resolution_decision_changelist"
+ABOUT_MAX = 120  # characters of a memory in the list
 MAY_UNDO = "resolution.change_conflict"
 # The members of a conflict, by what became of them.
 OUTCOMES = {"superseded": "superseded", "dismissed": "rejected", "others": "left as it was"}
@@ -60,6 +64,9 @@ class DecisionAdmin(ReadOnly, Page):
         # What a nightly consolidation changed is on the page of its run.
         rows = super().get_queryset(request).exclude(kind=Decision.Kind.CONSOLIDATE, run__isnull=False)
         rows = rows.exclude(undoes__kind=Decision.Kind.CONSOLIDATE, undoes__run__isnull=False)
+        memory = Coalesce(*(KeyTextTransform("memory", of) for of in ("arguments", "undoes__arguments")))
+        rows = rows.annotate(memory=Cast(memory, BigIntegerField()))
+        rows = rows.annotate(memory_text=Memory.objects.filter(pk=OuterRef("memory")).values("text")[:1])
         return rows.select_related(*Decision.NAMES, "conflict", "run", "undoes", "undone_by")
 
     def get_search_results(
@@ -93,17 +100,21 @@ class DecisionAdmin(ReadOnly, Page):
     undoes_link = link_to("undoes", "undoes", "the decision")
 
     @admin.display(description="what")
-    def what(self, decision: Decision) -> str:
-        return describe_decision(decision)
+    def what(self, row: Decision) -> str:
+        return describe_decision(row)
+
+    describe = what
 
     @admin.display(description="by")
     def by(self, decision: Decision) -> str:
         return f"{decision.actor} ({Source(decision.source).label})"
 
     @admin.display(description="about")
-    def about(self, decision: Decision) -> SafeString | str:
+    def about(self, decision: Any) -> SafeString | str:
         if (about := decision.conflict or decision.candidate) is not None:
             return link(about)
+        if decision.memory_text is not None:
+            return link(Memory(pk=decision.memory), shorten(decision.memory_text, ABOUT_MAX))
         return link_to_claim(decision.claim) if decision.claim is not None else "-"
 
     @admin.display(description="members")

@@ -52,16 +52,17 @@ SENTENCE_MAX = 160  # characters of a sentence in the list
 
 
 class FlavourFilter(ListFilter):
+    """Without it the list has no roots: they are no facts that anybody stated, and no figure counts them."""
+
     title = "what it says"
     parameter_name = "flavour"
     options = [("isa", "What a thing is"), ("ispart", "What it is in"), ("root", "Root of a dimension")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
-        if not self.value():
-            return queryset
         if self.value() == "root":
             return queryset.filter(concept=F("parent"))
-        return queryset.filter(is_isa=self.value() == "isa").exclude(concept=F("parent"))
+        facts = queryset.exclude(concept=F("parent"))
+        return facts.filter(is_isa=self.value() == "isa") if self.value() else facts
 
 
 class DisputedFilter(SimpleListFilter):

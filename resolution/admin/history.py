@@ -72,6 +72,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
         told: str | None = getattr(row, "what_happened", None)
         return describe_history(row, names_in((row.before, row.after))) if told is None else told
 
+    describe = what
     concept_link = link_to("concept")
     dimension = link_to("dim", "dimension")
 

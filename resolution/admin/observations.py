@@ -46,6 +46,7 @@ class WaitingFilter(ListFilter):
 class HeardMessageAdmin(TriedAgain, ReadOnly, Page):
     """The texts are never shown: they belong to their speakers."""
 
+    list_name = "queued messages"
     empty = "Messages that a worker has yet to read: usually none, for it takes them within a second."
     list_display = ("created_at", "role", "agent", "length", "attempts", "state", "trouble")
     list_filter = (WaitingFilter,)

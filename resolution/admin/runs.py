@@ -64,14 +64,15 @@ LOOKED_AT = {
 }
 
 
-def starting(trigger: Run.Trigger, setting: Use) -> Callable[[HttpRequest], HttpResponse]:
-    """Return the view that requests a run of a job, unless one is under way; ``setting`` names the job's model."""
+def starting(trigger: Run.Trigger, setting: Use | None = None) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view that requests a run of a job, unless one is under way; ``setting`` names the job's model, if it
+    asks one."""
 
     @require_POST
     @permission_required("resolution.change_conflict", raise_exception=True)
     def start(request: HttpRequest) -> HttpResponse:
         back = next_page(request) or "admin:resolution_run_changelist"
-        if asks_first(request, setting):
+        if setting and asks_first(request, setting):
             return redirect(back)
         try:
             run = request_run(trigger, request.user.get_username())
@@ -80,7 +81,7 @@ def starting(trigger: Run.Trigger, setting: Use) -> Callable[[HttpRequest], Http
             text = format_html("The {} is running already: {}.", name, link(error.run, f"run {error.run.pk}"))
             messages.warning(request, text)
         else:
-            no_model = llm.missing(setting)
+            no_model = llm.missing(setting) if setting else ""
             skipped = ", and will be skipped" if no_model and trigger in Run.OF_RESOLVER else ""
             text = format_html("{} queued{}. {}", link(run, f"Run {run.pk}"), skipped, no_model)
             messages.add_message(request, messages.WARNING if no_model else messages.SUCCESS, text)
@@ -105,6 +106,7 @@ class RunAdmin(ReadOnly, Page):
         "quarantine/": quarantine_page,
         "detect/": starting(Run.Trigger.DETECT, "detective_model_id"),
         "consolidate/": starting(Run.Trigger.CONSOLIDATE, "consolidate_model_id"),
+        "sweep/": starting(Run.Trigger.SWEEP),
     }
     has_undo_permission = requires("resolution.change_conflict")
 

@@ -64,14 +64,10 @@ class CandidatePage:
     @property
     def badges(self) -> list[tuple[str, str]]:
         """Short texts, each with its look."""
-        row = self.row
+        row, own = self.row, "said by {}, visible to nobody else"
         return [
-            (row.get_channel_display(), ""),
-            *(
-                [(format_html("visible to {}", speaker(row.for_speaker, row.for_person)), "info")]
-                if row.for_speaker
-                else []
-            ),
+            (self.channel, ""),
+            *([(format_html(own, speaker(row.for_speaker, row.for_person)), "info")] if row.for_speaker else []),
             *([] if self.is_open else [(row.state, "good" if row.state == Candidate.State.PROMOTED else "")]),
         ]
 
@@ -90,13 +86,19 @@ class CandidatePage:
         return WHY.get(self.row.why, f"over the setting {self.row.why}")
 
     @property
+    def channel(self) -> str:
+        """The channel in words. A long message is one of several reasons why words are their speaker's alone."""
+        return "speaker-only" if self.row.for_speaker else self.row.get_channel_display()
+
+    @property
     def said(self) -> DeskMember:
         """The candidate as a member."""
         row = self.row
-        first, *others = dict.fromkeys(agent or "unknown" for agent, _ in row.voices or [("", "")])
+        person = {row.for_speaker: f"{row.for_person} ({row.for_speaker})"} if row.for_person.strip() else {}
+        first, *others = dict.fromkeys(person.get(agent, agent or "unknown") for agent, _ in row.voices or [("", "")])
         return DeskMember(
             key=SAID, layer="candidate", text=str(row), by=first, at=date_or_none(row.last_said_at),
-            confidence=percent(row.confidence), channel=row.get_channel_display(), support=", ".join(others),
+            confidence=percent(row.confidence), channel=self.channel, support=", ".join(others),
             against=self.contradicted, note=self.why,
             state="" if self.is_open else f"{row.state} by {row.resolved_by}" if row.resolved_by else row.state,
             quotes=[Quote(first, "", None, row.evidence)] if row.evidence else [],

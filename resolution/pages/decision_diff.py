@@ -1,7 +1,7 @@
 """Describes in words what a decision changed, from its log."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,7 +48,8 @@ def changes(decision: Decision) -> list[DiffLine]:
         conflict = conflict_of.get(one.key) if one.model is Claim else None
         what = f"conflict {conflict or '?'}" if one.model is Claim else _name(one, words, texts)
         was, now = (
-            FORGOTTEN if one.is_forgotten else _describe(one.model, row, words) for row in (one.before, one.after)
+            FORGOTTEN if one.is_forgotten else _describe(one.model, row, words, one.differing)
+            for row in (one.before, one.after)
         )
         lines.append(DiffLine(what, was, now, conflict))
     return lines
@@ -88,7 +89,9 @@ def _name(change: RowChange, words: Mapping[int, str], texts: Mapping[tuple[type
     return f"future claims “{concept}: {words[row['parent_id']]} [{dim}]”"
 
 
-def _describe(model: type[Model], snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
+def _describe(
+    model: type[Model], snapshot: Snapshot | None, words: Mapping[int, str], differing: Collection[str]
+) -> str:
     if snapshot is None:
         nothing = {Edge: "nothing", DecidedTriple: "open", Alias: "a word of its own"}
         return nothing.get(model, "not there")
@@ -96,8 +99,10 @@ def _describe(model: type[Model], snapshot: Snapshot | None, words: Mapping[int,
         case "project_state":
             return ProjectState.Status(snapshot["status"]).label
         case "memory":
+            edited = f"“{snapshot['text']}”, " if "text" in differing else ""
+            edited += f"{snapshot['category']}, " if "category" in differing else ""
             is_disputed = ", disputed" if snapshot["is_disputed"] else ""
-            return f"{Memory.Status(snapshot['status']).label}, {percent(snapshot['confidence'])}{is_disputed}"
+            return f"{edited}{Memory.Status(snapshot['status']).label}, {percent(snapshot['confidence'])}{is_disputed}"
         case "urd":
             return f"{in_words(snapshot, words)}, {percent(snapshot['confidence'])}"
         case "dimension":

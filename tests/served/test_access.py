@@ -301,7 +301,8 @@ def test_an_unparsable_fact_is_told_where_and_how(server: Served) -> None:
     assert answer.json() == {
         "error": "there is no -isa or -ispart",
         "position": 19,
-        "hint": "write: <concept> -isa|-ispart <parent> [in context of <dimension>]",
+        "hint": "write: <concept> -isa|-ispart <parent> [in context of <dimension>]; any other sentence goes to"
+        " POST /memory (gutask remember)",
     }
 
 

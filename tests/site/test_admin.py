@@ -7,6 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
+from festinger_site.theme import MENU
 from memory.access import agent_tokens
 from memory.models import Config, Dimension, Edge, EdgeHistory, Evidence, Observation, PromptOpening, Soas, Source
 from memory.running import bootstrap
@@ -120,6 +121,15 @@ def test_an_empty_list_says_what_would_be_here_and_a_filtered_one_offers_a_reset
     assert "No facts fit this search and these filters." in filtered
 
 
+def test_a_list_is_called_as_in_the_menu(operator: Client) -> None:
+    items = [item for section in MENU for item in section["items"]]
+    lists = {str(item["link"]): item["title"] for item in items if str(item["link"]) != "/admin/"}
+
+    titles = {path: operator.get(path).context.get("title") for path in lists}
+
+    assert titles == lists
+
+
 def test_the_menu_counts_what_needs_an_operator(operator: Client) -> None:
     Run.objects.create(trigger="schedule", mode="auto", status="failed")
 
@@ -205,8 +215,10 @@ def test_a_fact_is_retired_into_the_history_and_a_root_stays(operator: Client) -
     selected = {"action": "retire", "_selected_action": [edge.pk, root.pk]}
 
     page = operator.post("/admin/memory/edge/", selected, follow=True).content.decode()
+    page_of_roots = operator.post("/admin/memory/edge/?flavour=root", selected, follow=True).content.decode()
 
-    assert "1 retired. 1 skipped" in page
+    assert "1 retired." in page
+    assert "0 retired. 1 skipped" in page_of_roots
     assert list(Edge.objects.filter(pk__in=[edge.pk, root.pk])) == [root]
     history = EdgeHistory.objects.get(action="retire")
     assert (history.actor, history.source, history.before["parent_id"]) == ("operator", "operator", edge.parent_id)

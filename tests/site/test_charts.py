@@ -1,11 +1,14 @@
 """The charts on the home page, and the piece of it with those of another range."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from proxy.models import HourlyFigures
 from proxy.telemetry import hourly_stats
 from tests.worlds import Login
 
@@ -45,6 +48,18 @@ def test_the_range_that_is_shown_is_marked(viewer: Client) -> None:
 
     assert "The last 30 days" in page
     assert page.count('aria-current="true"') == 1
+
+
+def test_the_figures_behind_the_charts_are_a_list_in_their_words(viewer: Client) -> None:
+    HourlyFigures.objects.create(
+        hour=timezone.now().replace(minute=0, second=0, microsecond=0), edges=12, enrich_ms_p50=1.23456, requests=1,
+        conflicts_opened=0, conflicts_closed=0, recollections=0, loops=0, taken_at=timezone.now(),
+    )  # fmt: skip
+
+    shown = re.sub(r"<[^>]*>|\s+", " ", viewer.get("/admin/proxy/hourlyfigures/").content.decode())
+
+    assert re.search(r" Facts .* Median ms .* 12 .* 1\.2 ", shown)
+    assert "Edges" not in shown
 
 
 def test_the_charts_take_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:

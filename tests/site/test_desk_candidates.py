@@ -63,6 +63,18 @@ def test_a_row_says_who_said_it_why_it_waits_and_what_it_contradicts(operator: C
     assert "contradicts skadi runs on tyr-1" in shown
 
 
+def test_the_words_of_a_known_person_name_who_said_them(operator: Client) -> None:
+    for_ada = {"for_speaker": "webui", "for_person": "ada", "voices": [["webui", "unsure"]]}
+    row = Candidate.objects.create(
+        concept="skadi", parent="virus", dimension="type", is_isa=True, channel="unsure", confidence=0.4, **for_ada
+    )
+
+    for address in (LIST, row.get_absolute_url()):
+        shown = text(operator.get(address))
+        assert "speaker-only said by ada (webui) , visible to nobody else" in shown
+        assert "— ada (webui), just now, 40 %" in shown or "Said by ada (webui)" in shown
+
+
 @pytest.mark.parametrize(("decision", "became", "left"), [("accept", "promoted", 1), ("dismiss", "dismissed", 0)])
 def test_one_is_decided_with_a_reason_undone_and_the_next_one_opens(
     operator: Client, decision: str, became: str, left: int

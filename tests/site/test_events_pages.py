@@ -78,6 +78,17 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert "learn: off in the address" in page
 
 
+def test_a_request_that_is_not_written_yet_is_to_be_tried_again(client: Client) -> None:
+    page = f"{RECOLLECTIONS}{7:016x}/change/"
+
+    answer = client.get(page, follow=True)
+
+    assert answer.redirect_chain == [(RECOLLECTIONS, 302)]
+    shown = answer.content.decode()
+    assert f"Request {7:016x} is not there. It is written within a second, and kept for 7 days." in shown
+    assert re.search(rf'<a href="{page}" class="[^"]*">Try again</a>', shown)
+
+
 def test_the_page_of_a_recollection_has_a_row_for_each_line_with_who_said_it_and_a_way_to_it(client: Client) -> None:
     teach("kvasir ispart tyr runs-on")
     fact = Edge.objects.get(concept__token="kvasir")
@@ -125,8 +136,11 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         Memory.objects.filter(pk=memory.pk, status="active"),
         Episode.objects.filter(pk=message.pk),
     )
+    named = ("kvasir runs on tyr", memory.text, message.text)
+    told = ("taken back", "taken back", "set aside: a message, taken back by operator: It is wrong.")
 
     for at, act in enumerate(acts):
+        assert named[at] in client.get(act).content.decode()
         answer = client.post(act, {"_form_submitted": "true", "reason": "It is wrong."}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
         assert [each.exists() for each in rows] == [each != at for each in range(3)]
@@ -134,7 +148,18 @@ def test_a_line_is_taken_back_where_it_was_given_and_that_is_undone_there(client
         assert form is not None
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
         assert client.post(form[1], fields).url == here
+        client.post(act, {"_form_submitted": "true", "reason": "It is wrong."})
+        page = page_of(client, event).partition('class="fst-lines"')[2]
+        row = re.search(rf"<li>(?:(?!<li>).)*{named[at]}.*?</li>", page, re.DOTALL)
+        assert row is not None
+        assert f">{told[at]}<" in row[0]
+        [undo] = re.findall(r'hx-get="([^"]+)"', row[0])
+        answer = client.post(unescape(undo), {"_form_submitted": "true"}, follow=True)
+        assert answer.redirect_chain == [(here, 302)]
     assert [each.exists() for each in rows] == [True] * 3
+    page = page_of(client, event)
+    assert "no longer kept: something in it was set aside or forgotten" in page
+    assert all(text in page.partition('class="fst-lines"')[2] for text in named)
 
 
 def test_a_line_is_kept_out_of_such_prompts_and_muted_with_its_concept_until_that_is_undone(client: Client) -> None:

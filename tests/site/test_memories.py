@@ -163,7 +163,11 @@ def test_an_edit_is_undone_in_the_timeline_and_not_once_another_followed(operato
     assert memory.text == "Lunch is at one."
     assert addresses[1] not in see(operator, f"{PAGE}{memory.pk}/change/")
     assert "not undone" in press_undo(operator, second)
-    assert f"Changed memory {memory.pk}" in see(operator, "/admin/resolution/decision/")
+    decisions = see(operator, "/admin/resolution/decision/")
+    assert f"Changed memory {memory.pk}" in decisions
+    assert re.search(rf'<a href="{PAGE}{memory.pk}/change/"[^>]*>Lunch is at one.</a>', decisions)
+    changed = see(operator, f"/admin/resolution/decision/{last.pk}/change/")
+    assert "“Lunch is at one.”, Active, 100 % → “Lunch is at two.”, Active, 100 %" in changed
 
 
 def test_many_are_promoted_taken_back_and_restored(operator: Client) -> None:

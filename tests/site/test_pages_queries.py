@@ -36,9 +36,11 @@ pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
 # The home page describes the next conflicts by their members, and the last upgrade; an export is no page, but a file of
-# five parts, each counted and read. Ctrl K and a mirror ask for each kind of row, a memory's page for its timeline.
+# five parts, each counted and read. Ctrl K and a mirror ask for each kind of row, a memory's page for its timeline,
+# that of a request and of a conversation for facts that have ended.
 MORE = {
-    "home ": 16, "resolution_transfer_export ": 14, "search ": 17, "mirror ": 19, "memory.memory change typical": 14,
+    "home ": 16, "resolution_transfer_export ": 14, "search ": 18, "mirror ": 19, "memory.memory change typical": 14,
+    "proxy.recollectionevent change typical": 13, "conversation ": 13,
 }  # fmt: skip
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
 BARE = (" history", " delete")  # Django's own, and without rows of ours

@@ -180,14 +180,23 @@ def test_a_run_that_nobody_has_begun_and_one_that_died_say_so(viewer: Client) ->
     assert ["process is gone" in told for told in (awaited, alive, dead)] == [False, False, True]
 
 
-@pytest.mark.parametrize(("job", "name"), [("detect", "detective"), ("consolidate", "consolidation")])
-def test_a_job_is_queued_for_a_worker_once_however_often_it_is_asked_for(operator: Client, job: str, name: str) -> None:
-    assert f'action="/admin/resolution/run/{job}/"' in page(operator, "/admin/")
+@pytest.mark.parametrize(
+    ("job", "name", "place", "lack"),
+    [
+        ("detect", "detective", "/admin/", " No language model"),
+        ("consolidate", "consolidation", "/admin/", " No language model"),
+        ("sweep", "sweep", "/admin/resolution/conflict/", ""),
+    ],
+)
+def test_a_job_is_queued_for_a_worker_once_however_often_it_is_asked_for(
+    operator: Client, job: str, name: str, place: str, lack: str
+) -> None:
+    assert f'action="/admin/resolution/run/{job}/"' in page(operator, place)
 
     first, again = (told(operator.post(f"/admin/resolution/run/{job}/", follow=True)) for _ in range(2))
 
     assert list(Run.objects.values_list("trigger", "status", "actor")) == [(job, "requested", "operator")]
-    assert "queued. No language model" in first[0]
+    assert f"queued.{lack}" in first[0]
     assert f"The {name} is running already: " in again[0]
 
 

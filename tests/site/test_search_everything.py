@@ -5,9 +5,10 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from memory.memories.scope import Scope, Speaker
-from memory.models import Agent, Episode
+from memory.models import Agent, Episode, Soas
 from memory.running import bootstrap
 from memory.search.vectors import queue, schema
+from proxy.models import RecollectionEvent
 from tests.arrange import dispute, remember, stand
 from tests.memory.memories.said import said
 
@@ -42,11 +43,15 @@ def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -
     memory = remember("Kvasir is restarted on Mondays.")
     episode = say("Is kvasir slow today?")
     agent = Agent.objects.create(name="kvasir-bot", token_hash="0" * 64)
+    said("Good morning.", Scope(Speaker("dobby", "kvasir-fan")))
+    RecollectionEvent.objects.create(request=f"{1:016x}", agent="kvasir@127.0.0.1", model="m", wire="chat", enrich_ms=1)
     found = dict(search(operator, "kvasir"))
     assert found[f"/admin/resolution/conflict/{conflict.pk}/change/"] == "conflict"
     assert found[f"/admin/memory/memory/{memory.pk}/change/"].startswith("memory")
     assert found[f"/admin/memory/episode/{episode.pk}/change/"] == "episode · dobby harry"
     assert found[f"/admin/memory/agent/{agent.pk}/change/"] == "agent"
+    assert found["/admin/memory/agent/speaker/?agent=dobby&person=kvasir-fan"] == "person · dobby"
+    assert found["/admin/memory/agent/speaker/?agent=kvasir%40127.0.0.1"] == "agent"
     assert {"concept", "fact · dobby"} <= set(found.values())
 
 
@@ -72,6 +77,15 @@ def test_accounts_find_what_they_may_see(operator: Client) -> None:
     client.force_login(viewer)
     assert {kind for _, kind in search(client, "kvasir")} == {"fact · dobby"}
     assert search(client, "zero_hit_max") == []
+
+
+def test_dictionary_words_without_facts_come_last(operator: Client) -> None:
+    words = [Soas.objects.create(token=token, is_common=True) for token in ("crate", "crates")]
+    stand("crate isa container type")
+    episode = say("The crate is full.")
+    found = [address for address, _ in search(operator, "crate")]
+    known, bare = (f"/admin/memory/soas/{word.pk}/change/" for word in words)
+    assert found.index(known) < found.index(f"/admin/memory/episode/{episode.pk}/change/") < found.index(bare)
 
 
 def test_what_is_gone_is_not_found_a_second_time(operator: Client) -> None:

@@ -156,11 +156,16 @@ def test_rows_lead_to_the_pages_of_who_said_them(operator: Client) -> None:
 def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
     operator: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    what = "1 episode, 1 memory, 1 fact, 1 sentence, 1 statement, 1 candidate and 1 request"
+    said("Forget this.", ANN), remembered("ann lives in Oslo.", ANN, status="invalid", archived_at=timezone.now())
+    Episode.objects.filter(text="Forget this.").update(set_aside_at=timezone.now())
+    kinds_of_rows = ("episode", "set-aside episode", "memory", "inactive memory", "fact", "sentence", "statement")
+    what = f"{', '.join(f'1 {kind}' for kind in kinds_of_rows)}, 1 candidate and 1 request"
     stays = "1 fact stays"
     call_command("forget", "--agent", "webui", "--person", "ann", "--dry-run")
     told = capsys.readouterr().out
     asked = see(operator, f"{AGENT}forget/?agent=webui&person=ann")
+    counted = numbers(see(operator, f"{AGENT}speaker/?agent=webui&person=ann"))
+    assert (counted["Episodes"], counted["Memories"]) == (1, 1)  # as many as are neither set aside nor inactive
     assert Episode.objects.filter(person="ann").exists()
     for shown in (told, asked):
         assert what in shown

@@ -61,7 +61,7 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 @admin.register(ProjectState)
 class ProjectStateAdmin(Page):
     empty = "Values that are decided for a project, such as its material or its deadline."
-    list_name = "values of project state"
+    list_name = "project state values"
     form = StateForm
     list_display = ("name", "value", "project", "state", "set_by", "settled")
     list_filter = (StatusFilter, "category", ("project", AutocompleteSelectFilter))

@@ -22,6 +22,8 @@ def test_all_pictures_of_the_graph_agree_after_any_changes(
 
     slots = {(concept, dim): parent for concept, parents in truth.items() for dim, parent in parents.items()}
     assert {slot: edge.parent_id for slot, edge in cache.urd_by_concept_dim.items()} == slots
+    roots = [slot for slot, parent in slots.items() if len({*slot, parent}) == 1]
+    assert cache.fact_count == len(slots) - len(roots)
     assert {concept: [edge.dim_id for edge in edges] for concept, edges in cache.urd_by_concept.items()} == {
         concept: sorted(parents, reverse=True) for concept, parents in truth.items() if parents
     }
