@@ -40,8 +40,10 @@ _CORRECTION: Final = re.compile(
     rf"\W*(?:{read_pattern('before_corrections')}\b[,\s]+)*{read_pattern('corrections')}(?!\w)"
     r"(?! (?:that|if|for|about|to)\b)"
 )
-# The same as a sentence of its own: `Scratch that. S.`, and `S. Scratch that.`
-_ONLY_CORRECTION: Final = re.compile(rf"(?:\A|[.!?\n])\W*{read_pattern('corrections')}\W*\Z")
+# The same as a sentence of its own: `Oops, that was wrong. S.`, and `S. Scratch that.`
+_ONLY_CORRECTION: Final = re.compile(
+    rf"(?:\A|[.!?\n])\W*(?:{read_pattern('corrections')}\b\W+){{0,3}}{read_pattern('corrections')}\W*\Z"
+)
 _TAKEN_BACK: Final = re.compile(rf"\W*{read_pattern('taken_back')}(?!\w)")
 _RETRACTION: Final = re.compile(
     rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b{read_pattern('before_retractions')},? )"

@@ -44,7 +44,8 @@ _JOINT: Final = re.compile(r"[*_\"'\u201d\x10]*(?:,?\s+(?P<and>and)\s+|,\s+)")
 _LISTED_MAX: Final = 8
 # `is a relay, not a worker`; `runs on tyr-1 instead of odin-2`; `is a brigantine, forget the lugger`
 _CONTRAST: Final = re.compile(
-    r"[*_\"'\u201d\x10]*(?:,? (?:and )?(?:not (?:(?P<article>an? )|(?=[A-Z]))|instead of |rather than )"
+    r"[*_\"'\u201d\x10]*(?:,? (?:and )?(?:not (?:(?P<article>an? )|(?:on |in |by |of )?(?=[A-Z]|[\w.-]{0,30}?[\d_-]))"
+    r"|instead of |rather than )"
     r"|[,;] (?:so )?forget (?:about )?(?:the|that) )"
 )
 _ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(_NEUTRAL_ADVERBS))}))*"

@@ -100,13 +100,14 @@ def _parse_shown(text: str) -> Triple:
     parent = [token.text for token in tokenise(shown)] if _NOT_IN_PARENTS.isdisjoint(shown) else []
     relation = found["relation"].lower()
     dimension = (named["dimension"] or named["context"] or named["value"]) if named is not None else ""
-    is_whole = dimension or relation in _DIMENSIONS
-    if not _is_value(parent) or not is_whole or (relation == "has") != bool(named is not None and named["value"]):
+    if not _is_value(parent) or (relation == "has") != bool(named is not None and named["value"]):
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()), PROSE)
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),
         parent=_name([_Word(f'"{shown.strip(AROUND)}"', at)], "parent", at),
-        dimension=_name([_Word(dimension, start)], "dimension", start) if dimension else _DIMENSIONS[relation],
+        dimension=_name([_Word(dimension, start)], "dimension", start)
+        if dimension
+        else _DIMENSIONS.get(relation, TYPE),
         is_isa=relation not in _DIMENSIONS,
     )
     _refuse_circles(fact, at)

@@ -295,12 +295,12 @@ def test_an_unknown_key_of_a_body_or_a_query_is_named(server: Served, method: st
 
 
 def test_an_unparsable_fact_is_told_where_and_how(server: Served) -> None:
-    answer = server.teach("gnommoweb is a repo")
+    answer = server.teach("gnommoweb needs a repo")
 
     assert answer.status_code == 422
     assert answer.json() == {
         "error": "there is no -isa or -ispart",
-        "position": 19,
+        "position": 22,
         "hint": "write: <concept> -isa|-ispart <parent> [in context of <dimension>]; any other sentence goes to"
         " POST /memory (gutask remember)",
     }
