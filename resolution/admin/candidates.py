@@ -6,7 +6,17 @@ from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from memory.admin.base import ListFilter, Page, ReadOnly, StateFilter, limit_selection, requires, speaker_filters, whose
+from memory.admin.base import (
+    DayFilter,
+    ListFilter,
+    Page,
+    ReadOnly,
+    StateFilter,
+    limit_selection,
+    requires,
+    speaker_filters,
+    whose,
+)
 from memory.models import PromptOpening, Soas
 from resolution.actors import Actor
 from resolution.admin.concepts.marks import report_marked, set_mark
@@ -48,7 +58,7 @@ def by_voice(rows: QuerySet[Candidate], agent: str, person: str) -> QuerySet[Can
 @admin.register(Candidate)
 class CandidateAdmin(DeskPage):
     empty = "Candidates are statements of pages, tools and models, which wait until somebody vouches for them."
-    list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice))
+    list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice), ("last_said_at", DayFilter))
     search_fields = ("concept__startswith", "parent__startswith")
     search_help_text = "How the concept or the parent begins"
     ordering = ("-last_said_at", "-id")

@@ -14,7 +14,18 @@ from django.utils.safestring import SafeString
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action
 
-from memory.admin.base import LINK, ListFilter, Page, ReadOnly, WordSearch, as_token, link, requires, word_ids
+from memory.admin.base import (
+    LINK,
+    DayFilter,
+    ListFilter,
+    Page,
+    ReadOnly,
+    WordSearch,
+    as_token,
+    link,
+    requires,
+    word_ids,
+)
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.english.phrases import shorten
 from memory.models import Memory, Source
@@ -50,7 +61,8 @@ class EffectFilter(ListFilter):
 class DecisionAdmin(ReadOnly, Page):
     empty = "What operators and the resolver decide about conflicts and candidates, each with Undo."
     list_display = ("at", "what", "about", "reason", "by", "state")
-    list_filter = (EffectFilter, "kind", "source")
+    list_filter = (EffectFilter, ("at", DayFilter), "kind", "source")
+    list_filter_submit = True
     search_fields = ("actor",)
     search_help_text = "A concept, a word of what it was about, or else who decided"
     sortable_by = ()

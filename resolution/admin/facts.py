@@ -18,6 +18,7 @@ from unfold.forms import BaseDialogForm
 from memory.admin.base import (
     ACTION_MAX,
     COUNTED_MAX,
+    DayFilter,
     ListFilter,
     Page,
     ReadOnly,
@@ -96,6 +97,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         FlavourFilter,
         DisputedFilter,
         *speaker_filters(select_supported),
+        ("said_at", DayFilter),
         "source",
         "channel",
         ("dim", AutocompleteSelectFilter),

@@ -14,7 +14,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action
 from unfold.views import ChangeList
 
-from memory.admin.base import LINK, Page, ReadOnly, WordSearch, link, render_preformatted, requires
+from memory.admin.base import LINK, DayFilter, Page, ReadOnly, WordSearch, link, render_preformatted, requires
 from memory.admin.dialogs import ReasonForm, dialog, leave_dialog
 from memory.models import Edge, EdgeHistory
 from memory.templatetags.dialogs import dialog_link
@@ -47,6 +47,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     list_name = "history"
     list_display = ("at", "what", "concept_link", "dimension", "actor", "source", "channel", "reason", "put_back_link")
     list_filter = (
+        ("at", DayFilter),
         "action",
         "source",
         "channel",

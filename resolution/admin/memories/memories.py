@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import ListFilter, Page, address, column, display_once, link, speaker_filters, whose
+from memory.admin.base import DayFilter, ListFilter, Page, address, column, display_once, link, speaker_filters, whose
 from memory.channels import Channel
 from memory.memories import store
 from memory.models import Episode, Memory, MemoryLineage
@@ -91,7 +91,14 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     empty = "Memories are short sentences that prompts get. Say “Remember that …” in a chat, or write one here."
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
-    list_filter = (StatusFilter, *speaker_filters(), "category", "channel", ("project", AutocompleteSelectFilter))
+    list_filter = (
+        StatusFilter,
+        *speaker_filters(),
+        ("said_at", DayFilter),
+        "category",
+        "channel",
+        ("project", AutocompleteSelectFilter),
+    )
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)
