@@ -132,8 +132,8 @@ class RecollectionEventAdmin(EventAdmin):
         "style",
         "not_done",
         "loops_met",
-        "unread_characters",
-        "enrich_ms",
+        "unread",
+        "added_latency",
     )
 
     def get_urls(self) -> list[URLPattern]:
@@ -192,6 +192,8 @@ class RecollectionEventAdmin(EventAdmin):
 
     block_characters = column("block_length", lambda count: format_count(count, "character"), "block", empty="-")
     milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
+    added_latency = column("enrich_ms", "{:.1f} ms".format, "added latency")
+    unread = column("unread_characters", lambda count: format_count(count, "character"), "unread text")
 
     @admin.display(description="block")
     def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
@@ -199,9 +201,9 @@ class RecollectionEventAdmin(EventAdmin):
             return "no longer kept: something in it was set aside or forgotten"
         return render_preformatted(event.block) if event.block else "nothing"
 
-    @admin.display(description="not done")
+    @admin.display(description="skipped steps")
     def not_done(self, event: RecollectionEvent) -> str:
-        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "nothing was left out"
+        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "none"
 
     @admin.display(description="concepts")
     def what_became_of_concepts(self, event: Any) -> SafeString | str:

@@ -174,6 +174,7 @@ class DecisionAdmin(ReadOnly, Page):
 
 @admin.register(DecidedTriple)
 class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
+    list_name = "resolved statements"
     empty = "Statements that a decision has settled. Repeated by the same source, they change nothing."
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
