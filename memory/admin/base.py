@@ -84,6 +84,9 @@ class Page(ModelAdmin):
         super().__init__(model, admin_site)
         if self.list_name:
             model._meta.verbose_name_plural = self.list_name  # of third-party models, too: no migration is made of it
+        if self.search_fields and not self.search_help_text:
+            *others, last = [field.partition("__")[0].replace("_", " ") for field in self.search_fields]
+            self.search_help_text = f"Search by {', '.join(others)}{' or ' if others else ''}{last}"
 
     def get_urls(self) -> list[URLPattern]:
         own = []
@@ -210,11 +213,9 @@ class DayFilter(RangeDateFilter):
 
 
 class WordSearch:
-    """Search rows about words: those with a word that begins with the search term or contains it as a part."""
+    """Search rows about words: those with a word of which a part begins with the search term."""
 
-    word_fields: Sequence[str] = ("concept",)
-    search_fields: Sequence[str] = ("concept__token",)  # not used, but without it Django shows no search
-    search_help_text = "How the concept begins, or a part of it."
+    search_fields: Sequence[str] = ("concept",)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -223,7 +224,7 @@ class WordSearch:
             return queryset, False
         words = word_ids(name)  # looked up first: a search over joined tables would read all of them
         about = Q()
-        for field in self.word_fields:
+        for field in self.search_fields:
             about |= Q(**{f"{field}__in": words})
         return queryset.filter(about), False
 
@@ -308,7 +309,7 @@ def as_token(text: str) -> str:
 
 
 def word_ids(text: str) -> list[int]:
-    """Return the ids of the first words, alphabetically, that begin with the text or contain it as a part."""
+    """Return the ids of the first words, alphabetically, of which a part begins with the text."""
     words = Soas.objects.filter(find_called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 

@@ -100,7 +100,6 @@ class EventAdmin(ReadOnly, Page):
 
     sortable_by = ("at",)
     search_fields = ("request__startswith",)
-    search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
 
     @admin.display(description="agent")
@@ -115,7 +114,7 @@ class RecollectionEventAdmin(EventAdmin):
     list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, ("at", DayFilter), PersonFilter)
     list_filter_submit = True
     search_fields = ("block__icontains",)
-    search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
+    search_help_text = "Search by injected text or request ID"
     fields = (
         "what_was_said",
         "what_was_found",

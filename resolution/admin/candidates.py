@@ -50,7 +50,6 @@ class CandidateAdmin(DeskPage):
     empty = "Candidates are statements of pages, tools and models, which wait until somebody vouches for them."
     list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice))
     search_fields = ("concept__startswith", "parent__startswith")
-    search_help_text = "How the concept or the parent begins"
     ordering = ("-last_said_at", "-id")
     actions = ("dismiss", "accept", "mute")
     state_field = "state"
