@@ -301,6 +301,10 @@ class Agent(models.Model):
         return self.token_hash[:16]
 
 
+# The rows in between are named where an agent or a project is deleted.
+Agent.allowed_projects.through.__str__ = lambda row: f"{row.agent} may name {row.project}"  # type: ignore[method-assign]
+
+
 class Teacher(models.Model):
     """Somebody who has taught by gutask, with or without a token, and so can be asked."""
 

@@ -303,9 +303,11 @@ def test_an_agents_scope_is_changed_and_its_name_not(operator: Client):
 
 def test_deleting_an_agent_says_that_its_token_is_refused(operator: Client):
     agent, _ = agent_tokens.create("dobby", "agent")
+    agent.allowed_projects.create(slug="glitch", name="Glitch University")
     path = f"/admin/memory/agent/{agent.pk}/delete/"
 
-    assert "token is refused from then on" in page(operator, path)
+    assert "token is refused from then on" in (told := page(operator, path))
+    assert "dobby may name glitch" in told
     operator.post(path, {"post": "yes"})
     assert not Agent.objects.exists()
 
