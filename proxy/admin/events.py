@@ -38,7 +38,7 @@ from proxy.admin.request_lines import NEAR, find_messages, has_lost_block, tell_
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, ids_of
+from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, FeedRow, ids_of
 
 APART_MAX: Final = timedelta(minutes=10)
 REQUESTS_MAX: Final = 50  # of a conversation, on one page
@@ -187,7 +187,8 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="recalled, asked")
     def concepts(self, event: RecollectionEvent) -> str:
-        return ", ".join(sorted(word for word, reason in event.reasons.items() if reason in SHOWN))
+        told = FeedRow(event, (), {})
+        return ", ".join([*(word for word, _, _ in told.shown), *told.given])
 
     block_characters = column("block_length", lambda count: format_count(count, "character"), "block", empty="-")
     milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
