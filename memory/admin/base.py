@@ -74,6 +74,7 @@ class Page(ModelAdmin):
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
     list_name = ""  # the name in the menu, if it differs from the model's
+    search_help_text = ""  # made of search_fields where a page has none of its own
     empty = ""  # what an empty list would hold, and how it gets there
     # Views of the page, or the names of the methods that are views, by the end of their path. The URL is named after
     # the path: "bulk/undo/" makes it APP_MODEL_bulk_undo.

@@ -1,6 +1,7 @@
 """Tables that operators maintain: language models, settings, projects, agents. And calls of models, and the signs of
 life of processes."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
@@ -301,8 +302,12 @@ class Agent(models.Model):
         return self.token_hash[:16]
 
 
-# The rows in between are named where an agent or a project is deleted.
-Agent.allowed_projects.through.__str__ = lambda row: f"{row.agent} may name {row.project}"  # type: ignore[method-assign]
+def _describe_right(row: Any) -> str:
+    """Describe a row that pages name which delete an agent or a project."""
+    return f"{row.agent} may name {row.project}"
+
+
+Agent.allowed_projects.through.__str__ = _describe_right  # type: ignore[method-assign]
 
 
 class Teacher(models.Model):
