@@ -101,6 +101,7 @@ class SoasAdmin(SetsMarks, Fixed, Page):
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
     list_filter = (KindFilter,)
     search_fields = ("token",)
+    search_help_text = "Search by name"
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # matches the index
     actions = ("mute", "unmute", "mark_common", "mark_names")
