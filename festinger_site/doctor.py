@@ -21,10 +21,11 @@ from festinger_site.run.liveness_probe import health
 from festinger_site.run.manage import use_postgres
 from festinger_site.run.postgres_account import PostgresFailed
 from festinger_site.run.preflight import LaunchFailed
+from festinger_site.run.supervision import SERVER as SERVER_MODULE
 from memory.access.key_encryption import find_undecryptable
 from memory.db.connections import fetch_rows
 from memory.english.phrases import format_count
-from memory.models import Agent
+from memory.models import Agent, Heartbeat
 from memory.search.encoder.model_file import FOLDER
 from proxy.health.checks import CHECKS, NOTE, OK, PROBLEM, WARNING, CheckResult, Outcome, check
 from proxy.health.facts import DATABASE, NOTHING, RUNNING, SERVER, Facts, collect_outside
@@ -120,7 +121,7 @@ def _name(process: psutil.Process) -> str:
 
 
 @check("Port", hint="ss -ltnp shows which program it is.")
-def check_port(_: Facts) -> Outcome:
+def check_port(facts: Facts) -> Outcome:
     report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
     if report:
         return (OK, "Festinger answers.") if report.get("ready") else (WARNING, "It is not ready yet.", "Wait.")
@@ -128,7 +129,24 @@ def check_port(_: Facts) -> Outcome:
         preflight.check_port(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
     except LaunchFailed as failed:
         return PROBLEM, f"{failed} What answers there is not Festinger."
-    return NOTE, f"Nothing listens on port {settings.FESTINGER_PORT}.", f"Start Festinger: {homes.RUN}."
+    nothing = f"Nothing listens on port {settings.FESTINGER_PORT}"
+    if ports := _find_ports(facts):
+        return NOTE, f"{nothing}; the server does on {ports[0]}.", f"Set FESTINGER_PORT={ports[0]} here, as it has it."
+    return NOTE, f"{nothing}.", f"Start Festinger: {homes.RUN}."
+
+
+def _find_ports(facts: Facts) -> list[int]:
+    """Return the ports on which server processes of this machine listen, by the heartbeats that they sent."""
+    ports = set()
+    for name, pid, _ in facts.stored.heartbeats if facts.available else ():
+        if name != Heartbeat.SERVER:
+            continue
+        with suppress(psutil.Error):  # gone, or of another machine
+            process = psutil.Process(pid)
+            # One of several is a child of the server.
+            if any(SERVER_MODULE in one.cmdline() for one in (process, *process.parents()[:1])):
+                ports |= {one.laddr.port for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN}
+    return sorted(ports)
 
 
 @check("Embedder", hint=INSTALL_WEIGHTS)

@@ -75,7 +75,7 @@ MENU: list[MenuItem] = [
     section(
         "Memories",
         page("Search as an agent", "search", "admin:memory_memory_search", "memory.view_memory"),
-        page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
+        page("Project overview", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
         rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
         rows("Episodes", "forum", "memory.episode"),
         rows("Set aside", "visibility_off", "memory.forgetrequest"),
@@ -98,7 +98,7 @@ MENU: list[MenuItem] = [
         "Records",
         rows("Decisions", "gavel", "resolution.decision"),
         rows("History", "history", "memory.edgehistory"),
-        rows("Decided triples", "rule", "resolution.decidedtriple"),
+        rows("Resolved statements", "rule", "resolution.decidedtriple"),
         rows("Queued messages", "hourglass_top", "memory.heardmessage"),
         rows("Program prompts", "precision_manufacturing", "memory.promptopening"),
         rows("Observations", "hearing", "memory.observation"),

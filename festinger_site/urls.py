@@ -1,7 +1,7 @@
 """The paths that Festinger itself answers; everything else goes to the upstream (festinger_site/asgi.py)."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import path, re_path
 from django.views.generic import RedirectView, TemplateView
 
 from proxy.api.routes import api
@@ -13,7 +13,8 @@ admin.autodiscover()
 
 urlpatterns = [
     path("", TemplateView.as_view(template_name="welcome.html")),
+    # Only here, and not by APPEND_SLASH: other paths reach the upstream as they are.
+    re_path("^(?P<page>admin(?:/.*[^/])?)$", RedirectView.as_view(url="/%(page)s/", query_string=True)),
     path("admin/", admin.site.urls),
-    path("admin", RedirectView.as_view(url="/admin/")),
     path("", api.urls),
 ]

@@ -52,7 +52,7 @@ KINDS: Final = {
     SpeechAct.ADDS: "is said beside another",
 }
 BECAME: Final = {
-    "inserted": "becomes a fact",
+    "inserted": "new fact",
     "confirmed": "is known already, and confirmed",
     "superseded": "takes the place of: {}",
     "retired": "retires: {}",

@@ -2,6 +2,7 @@
 tools are the endpoints that declare one, with the same rights."""
 
 import asyncio
+import json
 import logging
 from typing import Any, Final
 
@@ -15,13 +16,14 @@ from proxy.access.caller import Caller
 from proxy.access.scopes import require
 from proxy.api.endpoint import ENDPOINTS, PARAMETER, Endpoint, Output, format_mistakes
 from proxy.errors import FAILURES, describe_error
-from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
+from proxy.upstream.asgi_types import Application, AsgiScope, Event, Receive, Send, body, start
 
 logger = logging.getLogger(__name__)
 
 PATHS: Final = frozenset({"/mcp", "/mcp/"})
 BODY_MAX_BYTES: Final = 1024 * 1024
 STOP_S: Final = 5.0
+NO_MESSAGE: Final = "The body must be one JSON-RPC request or notification, as an object."
 INSTRUCTIONS: Final = (
     "Festinger remembers across conversations. Search before saying that something is unknown; remember what the user"
     " asks to be remembered, and decisions that hold for later."
@@ -49,7 +51,7 @@ class Server:
             if self._app is None:
                 await self._start()
         assert self._app is not None
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, shorten_refusal(send))
 
     async def stop(self) -> None:
         self._stopping.set()
@@ -76,6 +78,26 @@ class Server:
         if self._task.done():
             self._task.result()  # raises what went wrong; the next call tries again
         self._app = manager.handle_request
+
+
+def shorten_refusal(send: Send) -> Send:
+    """Return ``send`` with one sentence where the SDK quotes pydantic on what is no message of JSON-RPC."""
+    held: list[Event] = []
+
+    async def send_event(event: Event) -> None:
+        if event.get("status") == 400:
+            held.append(event)  # the length of its body is in the headers
+            return
+        if held:
+            refusal = json.loads(event["body"])
+            if refusal["error"]["message"].startswith("Validation error"):
+                refusal["error"]["message"] = NO_MESSAGE
+                event = body(json.dumps(refusal).encode(), more=False)
+            headers = [(name, value) for name, value in held.pop()["headers"] if name != b"content-length"]
+            await send(start(400, [*headers, (b"content-length", str(len(event["body"])).encode())]))
+        await send(event)
+
+    return send_event
 
 
 def make_manager() -> Any:
@@ -137,6 +159,7 @@ async def call(caller: Caller, endpoint: Endpoint, arguments: dict[str, Any]) ->
             return format_mistakes(error.errors()), True
         except FAILURES as error:
             told = describe_error(error)[1]
-            return f"{told['error']} {told.get('hint', '')}".rstrip(), True
+            hint = told.get("hint", "")
+            return f"{told['error'].rstrip('.')}. {hint[0].upper()}{hint[1:]}" if hint else told["error"], True
         finally:
             await sync_to_async(connections.close_all)()

@@ -393,7 +393,7 @@ def _note_candidates(said: Iterable[Assertion]) -> None:
 
 def forget_facts(selection: ForgetScope, is_trial: bool) -> Iterator[Part]:
     """Take a speaker who is forgotten out of the support of facts, and their words out of the history. What nobody else
-    supports is retired, and can be put back. Yields what is retired, and what stays."""
+    supports is retired, and can be restored. Yields what is retired, and what stays."""
     found = _Finder(selection.agent, person=selection.person).find_facts()
     if is_one_of_address(selection.agent, selection.person):
         found = [one for one in found if one.edge.agent == selection.agent]

@@ -145,6 +145,7 @@ class Decided(TypedDict):
 
 class DecidedCandidate(TypedDict):
     conflict_id: NotRequired[int | None]
+    decision_id: NotRequired[int | None]
     fact: NotRequired[Fact | None]
     status: str
 

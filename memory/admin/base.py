@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, datetime, time, timedelta
-from functools import wraps
+from functools import reduce, wraps
+from operator import or_
 from typing import Any, Final
 
 from django import forms
@@ -28,7 +29,8 @@ from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from memory.access import key_encryption
-from memory.english.phrases import shorten
+from memory.english.function_words import is_closed_class
+from memory.english.phrases import VERBS, shorten
 from memory.english.tokenizer import tokenise
 from memory.graph.statement import make_storable
 from memory.models import Soas, find_called_like
@@ -39,6 +41,7 @@ WORDS_MAX: Final = 200  # words that match a search: with more, people type on
 RARE_MAX: Final = 1_000  # rows: so many or more are found quickly in the order of the list
 ACTION_MAX: Final = 1_000  # rows of one action: a list can select all its rows, also those on other pages
 LINK: Final = "fst-list-link"
+_OF_PHRASES: Final = frozenset(" ".join(VERBS.values()).split())
 
 
 class CountedRows(Subquery):
@@ -74,6 +77,7 @@ class Page(ModelAdmin):
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
     list_name = ""  # the name in the menu, if it differs from the model's
+    search_help_text = ""  # made of search_fields where a page has none of its own
     empty = ""  # what an empty list would hold, and how it gets there
     # Views of the page, or the names of the methods that are views, by the end of their path. The URL is named after
     # the path: "bulk/undo/" makes it APP_MODEL_bulk_undo.
@@ -84,6 +88,9 @@ class Page(ModelAdmin):
         super().__init__(model, admin_site)
         if self.list_name:
             model._meta.verbose_name_plural = self.list_name  # of third-party models, too: no migration is made of it
+        if self.search_fields and not self.search_help_text:
+            *others, last = [field.partition("__")[0].replace("_", " ") for field in self.search_fields]
+            self.search_help_text = f"Search by {', '.join(others)}{' or ' if others else ''}{last}"
 
     def get_urls(self) -> list[URLPattern]:
         own = []
@@ -210,11 +217,10 @@ class DayFilter(RangeDateFilter):
 
 
 class WordSearch:
-    """Search rows about words: those with a word that begins with the search term or contains it as a part."""
+    """Search rows about words: those with a word of which a part begins with the search term or, if there is no such
+    word, with words for all in it that may be names: `kvasir runs on odin`."""
 
-    word_fields: Sequence[str] = ("concept",)
-    search_fields: Sequence[str] = ("concept__token",)  # not used, but without it Django shows no search
-    search_help_text = "How the concept begins, or a part of it."
+    search_fields: Sequence[str] = ("concept",)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -222,10 +228,10 @@ class WordSearch:
         if not (name := as_token(search_term)):
             return queryset, False
         words = word_ids(name)  # looked up first: a search over joined tables would read all of them
-        about = Q()
-        for field in self.word_fields:
-            about |= Q(**{f"{field}__in": words})
-        return queryset.filter(about), False
+        names = [word for word in (token.text for token in tokenise(search_term)) if not is_closed_class(word)]
+        for found in [words] if words else [word_ids(each) for each in names if each not in _OF_PHRASES] or [[]]:
+            queryset = queryset.filter(reduce(or_, (Q(**{f"{field}__in": found}) for field in self.search_fields)))
+        return queryset, False
 
 
 class NamesChanges:
@@ -308,7 +314,7 @@ def as_token(text: str) -> str:
 
 
 def word_ids(text: str) -> list[int]:
-    """Return the ids of the first words, alphabetically, that begin with the text or contain it as a part."""
+    """Return the ids of the first words, alphabetically, of which a part begins with the text."""
     words = Soas.objects.filter(find_called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 

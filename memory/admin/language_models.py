@@ -58,6 +58,7 @@ class LanguageModelAdmin(TriedOutPage):
     list_display = ("id", "provider", "model_name", "base_url", "has_key", "used_for", "input_price", "output_price")
     list_display_links = ("id", "model_name")
     search_fields = ("model_name", "base_url")
+    search_help_text = "Search by name or address"
     fields = ("provider", "model_name", "base_url", "has_key", "key", "forgets_key", ("input_price", "output_price"))
     readonly_fields = ("has_key",)
     ordering = ("id",)

@@ -199,4 +199,4 @@ def find_name_mistake(word: str) -> str:
     """Return why no fact can be about this word; "" if it can be a name."""
     if not is_name(word):
         return f"{word!r} is not a name"
-    return f"{word!r} is a word of grammar, and names nothing" if is_closed_class(word) else ""
+    return f"{word!r} is a function word, not a name" if is_closed_class(word) else ""

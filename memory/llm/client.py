@@ -65,7 +65,7 @@ class ModelUse(NamedTuple):
 
 USES: Final[dict[Use, ModelUse]] = {
     "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
-    "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
+    "resolve_model_id": ModelUse("conflicts", "resolves conflicts automatically", "operators decide them"),
     "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
     "detective_model_id": ModelUse(
         "the narrative detective", "reads project histories", "only rules look for what they leave open"

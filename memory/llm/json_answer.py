@@ -37,7 +37,8 @@ def read_object(text: str, schema: dict[str, object], *, is_strict: bool = False
         raise AnswerMistake("there is more in it than a JSON object")
     fitting = [each for each in found if isinstance(each, dict) and not _find_misfits(each, schema)]
     if not fitting:
-        raise AnswerMistake(f"its {_find_misfits(found[0], schema)} is missing or of another type")
+        misfits = _find_misfits(found[0], schema)
+        raise AnswerMistake(f"it does not have the requested form (missing or wrong: {misfits})")
     # The same object twice leaves no doubt about what was meant.
     if any(each != fitting[0] for each in fitting):
         raise AnswerMistake("there are several JSON objects in it")

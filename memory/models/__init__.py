@@ -4,7 +4,18 @@ memory/graph/store.py writes the graph, memory/learning what was heard; operator
 ``soas`` in the admin."""
 
 from memory.models.forgetting import ForgetRequest
-from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, Support, find_called_like
+from memory.models.graph import (
+    Alias,
+    Dimension,
+    Edge,
+    EdgeHistory,
+    NormalForm,
+    Soas,
+    Source,
+    Support,
+    find_by_part,
+    find_called_like,
+)
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
 from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
 from memory.models.observations import Observation
@@ -44,5 +55,6 @@ __all__ = [
     "MutePattern", "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent",
     "NotificationTarget", "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening",
     "SeenMessage", "Soas", "Source", "Support", "Teacher", "TextKind", "UpstreamModel",
+    "find_by_part",
     "find_called_like",
 ]  # fmt: skip

@@ -1,5 +1,7 @@
 """The vocabulary (SOAS), the concept graph (URD), its dimensions, and the history of its edges."""
 
+import re
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.fields.array import ArrayContains  # type: ignore[attr-defined]  # it is there
 from django.contrib.postgres.indexes import GinIndex
@@ -53,11 +55,19 @@ def parts_of(token: str) -> models.Func:
     )
 
 
-def find_called_like(text: str) -> Q:
+def find_by_part(text: str) -> Q:
     """Find the tokens that begin with the text or contain it as a part: university finds glitch_university. Uses
     indexes."""
     has_part = Q(token__regex=JOINTS) & Q(ArrayContains(parts_of("token"), [text]))
     return Q(token__startswith=text) | has_part
+
+
+def find_called_like(text: str, name: str = "token") -> Q:
+    """Find the rows with a name of which a part begins with the text: univ finds glitch_university. Reads all of them,
+    0.2 s for a million tokens."""
+    # LIKE comes first: it is faster than the regular expression, and leaves it few names.
+    within = Q(**{f"{name}__contains": text}) & Q(**{f"{name}__regex": JOINTS + re.escape(text)})
+    return Q(**{f"{name}__startswith": text}) | within
 
 
 class Soas(models.Model):

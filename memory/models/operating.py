@@ -1,6 +1,7 @@
 """Tables that operators maintain: language models, settings, projects, agents. And calls of models, and the signs of
 life of processes."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
@@ -299,6 +300,14 @@ class Agent(models.Model):
     def token_mark(self) -> str:
         # A form names by this the token that it replaces: sent again, it must not replace the new one, too.
         return self.token_hash[:16]
+
+
+def _describe_right(row: Any) -> str:
+    """Describe a row that pages name which delete an agent or a project."""
+    return f"{row.agent} may name {row.project}"
+
+
+Agent.allowed_projects.through.__str__ = _describe_right  # type: ignore[method-assign]
 
 
 class Teacher(models.Model):

@@ -170,7 +170,7 @@ class Tuning:
         MODELS, None, "The language model that is asked about unknown concepts; without one they wait."
     )
     resolve_model_id: ModelId = setting(
-        MODELS, None, "The language model that decides conflicts; without one they wait for an operator."
+        MODELS, None, "The language model that resolves conflicts; without one operators decide them."
     )
     consolidate_model_id: ModelId = setting(
         MODELS,

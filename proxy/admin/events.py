@@ -38,7 +38,7 @@ from proxy.admin.request_lines import NEAR, find_messages, has_lost_block, tell_
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, ids_of
+from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, FeedRow, ids_of
 
 APART_MAX: Final = timedelta(minutes=10)
 REQUESTS_MAX: Final = 50  # of a conversation, on one page
@@ -100,7 +100,6 @@ class EventAdmin(ReadOnly, Page):
 
     sortable_by = ("at",)
     search_fields = ("request__startswith",)
-    search_help_text = "As in the header X-Festinger-Request."
     ordering = ("-at",)
 
     @admin.display(description="agent")
@@ -115,7 +114,7 @@ class RecollectionEventAdmin(EventAdmin):
     list_filter = (AgentFilter, ModelFilter, WireFilter, BlockFilter, ("at", DayFilter), PersonFilter)
     list_filter_submit = True
     search_fields = ("block__icontains",)
-    search_help_text = "Words of what was injected, or the id of the header X-Festinger-Request."
+    search_help_text = "Search by injected text or request ID"
     fields = (
         "what_was_said",
         "what_was_found",
@@ -132,8 +131,8 @@ class RecollectionEventAdmin(EventAdmin):
         "style",
         "not_done",
         "loops_met",
-        "unread_characters",
-        "enrich_ms",
+        "unread",
+        "added_latency",
     )
 
     def get_urls(self) -> list[URLPattern]:
@@ -188,10 +187,13 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="recalled, asked")
     def concepts(self, event: RecollectionEvent) -> str:
-        return ", ".join(sorted(word for word, reason in event.reasons.items() if reason in SHOWN))
+        told = FeedRow(event, (), {})
+        return ", ".join([*(word for word, _, _ in told.shown), *told.given])
 
     block_characters = column("block_length", lambda count: format_count(count, "character"), "block", empty="-")
     milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
+    added_latency = column("enrich_ms", "{:.1f} ms".format, "added latency")
+    unread = column("unread_characters", lambda count: format_count(count, "character"), "unread text")
 
     @admin.display(description="block")
     def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
@@ -199,9 +201,9 @@ class RecollectionEventAdmin(EventAdmin):
             return "no longer kept: something in it was set aside or forgotten"
         return render_preformatted(event.block) if event.block else "nothing"
 
-    @admin.display(description="not done")
+    @admin.display(description="skipped steps")
     def not_done(self, event: RecollectionEvent) -> str:
-        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "nothing was left out"
+        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "none"
 
     @admin.display(description="concepts")
     def what_became_of_concepts(self, event: Any) -> SafeString | str:

@@ -51,7 +51,7 @@ PAGE: Final = "admin:memory_agent_change"
 FORGETS: Final = (
     "Episodes, memories, sentences and statements are deleted with their history, and do not come back when a client"
     " sends them again. Requests are deleted, but not the records of loops in them. Facts that nobody else has stated"
-    " are retired: they stay in the history, without the sentences, and can be put back. Not touched: what was stated"
+    " are retired: they stay in the history, without the sentences, and can be restored. Not touched: what was stated"
     " without a person's name, backups, other lines of recent blocks, and what is heard just now."
 )
 FORGETTING: Final = ("memory.delete_episode", "memory.delete_memory", "memory.delete_edge")

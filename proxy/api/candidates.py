@@ -27,6 +27,9 @@ class CandidateQuery(PageQuery):
 
 class DecidedCandidate(Output):
     status: str
+    decision_id: int | None = Field(
+        None, description="For `POST /decisions/{decision_id}/undo`; none if nothing changed."
+    )
     fact: Fact | None = None
     conflict_id: int | None = None
 
@@ -57,13 +60,15 @@ def promote_candidate(caller: Caller, candidate_id: int, given: Input) -> Decide
     if promotion is None:
         raise NotFound(UNKNOWN.format(id=candidate_id))
     outcome = promotion.outcome
-    claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
-    return DecidedCandidate(status=outcome.status, fact=Fact.model_validate(outcome.fact), **claim)
+    more = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
+    if promotion.decision is not None:
+        more["decision_id"] = promotion.decision.pk
+    return DecidedCandidate(status=outcome.status, fact=Fact.model_validate(outcome.fact), **more)
 
 
 @endpoint.post("/candidates/{candidate_id}/dismiss", scope="operator", writes=True)
 def dismiss_candidate(caller: Caller, candidate_id: int, given: Input) -> DecidedCandidate:
     """Dismiss a candidate, for now and when it is said again."""
-    if dismiss(candidate_id, act_as(caller)) is None:
+    if (decision := dismiss(candidate_id, act_as(caller))) is None:
         raise NotFound(UNKNOWN.format(id=candidate_id))
-    return DecidedCandidate(status="dismissed")
+    return DecidedCandidate(status="dismissed", decision_id=decision.pk)

@@ -65,7 +65,7 @@ class FactQuery(PageQuery):
     dimension: str = Field("", max_length=64)
     agent: str = Field("", max_length=120, description="Only those that it has stated.")
     project: str = Field("", max_length=64, description="Only those about what its mirror shows.")
-    q: str = Field("", max_length=64, description="How the concept or its parent begins, or a part of it.")
+    q: str = Field("", max_length=64, description="How a part of the concept or of its parent begins.")
 
 
 @endpoint.get("/facts", errors=[404])

@@ -1,5 +1,6 @@
 """The HTTP routes of Festinger's own endpoints, and how their errors are told."""
 
+from json import JSONDecodeError
 from typing import Any
 
 from django.conf import settings
@@ -57,4 +58,6 @@ def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return JsonResponse({"error": str(error)}, status=error.status_code)
+    cause = error.__cause__
+    where = f": {cause.msg}, line {cause.lineno}, column {cause.colno}" if isinstance(cause, JSONDecodeError) else ""
+    return JsonResponse({"error": f"{error}{where}"}, status=error.status_code)

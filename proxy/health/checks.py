@@ -349,7 +349,7 @@ def check_losses(facts: Facts) -> Outcome:
 def check_bounds(facts: Facts) -> Outcome:
     # Nothing is wrong where a bound holds: this tells who wonders why a request was cut or refused.
     bites = [f"{bounds.describe(name)} ({count:,})" for name, count in facts.process["bounds"].items() if count]
-    requests = f"Reached so far: {', '.join(bites)}." if bites else "No request has reached one."
+    requests = f"Limits reached: {', '.join(bites)}." if bites else "No limit was reached."
     exceeded = facts.stored.over_quota
     quota = f" {format_count(exceeded, 'statement')} of the last day exceeded a quota: see Candidates."
     return OK, f"{requests}{quota if exceeded else ''}"

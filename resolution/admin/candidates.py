@@ -12,12 +12,13 @@ from memory.admin.base import (
     Page,
     ReadOnly,
     StateFilter,
+    as_token,
     limit_selection,
     requires,
     speaker_filters,
     whose,
 )
-from memory.models import PromptOpening, Soas
+from memory.models import PromptOpening, Soas, find_called_like
 from resolution.actors import Actor
 from resolution.admin.concepts.marks import report_marked, set_mark
 from resolution.admin.desk import DeskPage, bulk
@@ -59,8 +60,7 @@ def by_voice(rows: QuerySet[Candidate], agent: str, person: str) -> QuerySet[Can
 class CandidateAdmin(DeskPage):
     empty = "Candidates are statements of pages, tools and models, which wait until somebody vouches for them."
     list_filter = (CandidateFilter, HolderFilter, "channel", *speaker_filters(by_voice), ("last_said_at", DayFilter))
-    search_fields = ("concept__startswith", "parent__startswith")
-    search_help_text = "How the concept or the parent begins"
+    search_fields = ("concept", "parent")
     ordering = ("-last_said_at", "-id")
     actions = ("dismiss", "accept", "mute")
     state_field = "state"
@@ -71,6 +71,13 @@ class CandidateAdmin(DeskPage):
     has_mute_permission = requires("memory.change_soas")
     dismiss = bulk("dismiss", "Dismiss", "dismissed")
     accept = bulk("accept", "Accept", "accepted")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Candidate], search_term: str
+    ) -> tuple[QuerySet[Candidate], bool]:
+        if not (name := as_token(search_term)):
+            return queryset, False
+        return queryset.filter(find_called_like(name, "concept") | find_called_like(name, "parent")), False
 
     def read_rows(self, rows: Iterable[Candidate]) -> Sequence[CandidatePage]:
         return read_candidates(rows)

@@ -99,7 +99,7 @@ class ConflictAdmin(DeskPage):
         ("detected_at", OpenedFilter),
     )
     search_fields = ("concept__token",)
-    search_help_text = "A name, a word of a member, or #12"
+    search_help_text = "Search by concept, text or #number"
     actions = ("dismiss", "use_newest", "approve")
     own_views = {**DeskPage.own_views, "run/": starting(Run.Trigger.ADMIN, "resolve_model_id")}
     state_field = "status"

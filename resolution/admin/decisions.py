@@ -64,7 +64,7 @@ class DecisionAdmin(ReadOnly, Page):
     list_filter = (EffectFilter, ("at", DayFilter), "kind", "source")
     list_filter_submit = True
     search_fields = ("actor",)
-    search_help_text = "A concept, a word of what it was about, or else who decided"
+    search_help_text = "Search by concept, text or actor"
     sortable_by = ()
     ordering = ("-id",)
     fields = ("what", "about", "members", "by", "at", "run_link", "undoes_link", "undone", "reason", "diff")
@@ -186,11 +186,11 @@ class DecisionAdmin(ReadOnly, Page):
 
 @admin.register(DecidedTriple)
 class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
+    list_name = "resolved statements"
     empty = "Statements that a decision has settled. Repeated by the same source, they change nothing."
     list_display = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decided_at")
     list_filter = ("kind",)
-    word_fields = ("concept", "parent")
-    search_help_text = "Search by concept or parent."
+    search_fields = ("concept", "parent")
     sortable_by = ()
     fields = ("concept", "dim", "parent", "kind", "moved_to", "agents", "decision_link", "decided_at")
     readonly_fields = ("decision_link",)

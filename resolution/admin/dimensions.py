@@ -66,6 +66,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
     list_display_links = ("name",)
     list_filter = (FactsFilter, "on_collision", "is_isa")
     search_fields = ("soas__token", "question")
+    search_help_text = "Search by name or question"
     list_select_related = ("soas", "split_from__soas")
     fields = ("concept", "names", "question", "says_what", "on_collision", "policy", "facts", "open_conflicts",
               "split_from_link", "split_into")  # fmt: skip

@@ -105,8 +105,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
         ("parent", AutocompleteSelectFilter),
     )
     list_filter_submit = True
-    word_fields = ("concept", "parent")
-    search_help_text = "How the concept or its parent begins, or a part of it."
+    search_fields = ("concept", "parent")
     sortable_by = ("fact",)
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)

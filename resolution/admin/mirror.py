@@ -1,4 +1,4 @@
-"""The page *Mirror*: what is known of a project, for people to read."""
+"""The page *Project overview*: what is known of a project, for people to read."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -38,7 +38,7 @@ def list_projects(request: HttpRequest) -> HttpResponse:
     projects = list(rows[:PROJECTS_MAX])
     if len(projects) == 1:
         return redirect("admin:resolution_mirror", projects[0].slug)
-    context = {**admin.site.each_context(request), "title": "Mirror", "projects": projects}
+    context = {**admin.site.each_context(request), "title": "Project overview", "projects": projects}
     return TemplateResponse(request, "resolution/mirrors.html", context)
 
 

@@ -16,10 +16,12 @@ from memory.admin.base import (
     Page,
     ReadOnly,
     TriedAgain,
+    as_token,
     limit_selection,
     link,
     requires,
     speaker_filters,
+    word_ids,
 )
 from memory.english.phrases import as_predicate, tells_dimension
 from memory.models import HeardMessage, Observation, Soas
@@ -102,8 +104,7 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
     list_display_links = ("read_at",)
     list_filter = (BecomeFilter, *speaker_filters(by_stater), ("created_at", DayFilter))
     list_filter_submit = True
-    search_fields = ("concept__exact",)
-    search_help_text = "The concept, in full."
+    search_fields = ("concept",)
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
@@ -126,7 +127,11 @@ class ObservationAdmin(TriedAgain, ReadOnly, Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Observation], search_term: str
     ) -> tuple[QuerySet[Observation], bool]:
-        return super().get_search_results(request, queryset, search_term.lower())
+        if not (name := as_token(search_term)):
+            return queryset, False
+        words = Soas.objects.filter(pk__in=word_ids(name)).values_list("token", flat=True)
+        # What never became a fact need not be in the vocabulary.
+        return queryset.filter(concept__in=[*words, name]), False
 
     @admin.display(description="statement")
     def statement(self, row: Any) -> SafeString:

@@ -97,7 +97,6 @@ class RunAdmin(ReadOnly, Page):
     list_display_links = ("started",)
     list_filter = ("status", "trigger")
     search_fields = ("actor", "model_name", "note")
-    search_help_text = "Who started it, its model, or its note."
     ordering = ("-started_at",)
     change_form_template = "resolution/run.html"
     own_views = {

@@ -47,7 +47,7 @@ IMPORT_PERMISSIONS: Final = (
     *("memory.add_memory", "memory.change_memory", *EXPORT_PERMISSIONS["episodes"]),
 )
 EXTENTS: Final[dict[Extent, tuple[str, str]]] = {
-    "graph": ("The graph", "dimensions, facts, muted concepts and decided triples"),
+    "graph": ("The graph", "dimensions, facts, muted concepts and resolved statements"),
     "memories": (
         "The graph and the memories",
         "with their projects, what is settled for these, and whose each memory is",
@@ -185,7 +185,7 @@ def delete_old_uploads() -> None:
 def announce(request: HttpRequest, name: str, report: Report) -> None:
     """Report the result of an import."""
     if not report.changes:
-        messages.info(request, f"Everything in {name} is already here; nothing was changed.")
+        messages.info(request, f"Everything in {name} is already present; nothing was changed.")
         return
     text = f"{name} was imported: {'; '.join(f'{count} {what}: {which}' for count, what, which in report.summarize())}."
     if report.conflicts:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory.db.connections import fetch_rows
-from memory.models import Agent, Project, Soas, find_called_like
+from memory.models import Agent, Project, Soas, find_by_part
 from resolution.conflicts.keys import carries
 
 NAMES_MAX: Final = 5_000  # concepts that carry the name of a project
@@ -44,5 +44,5 @@ def find_belongings(project: Project | None) -> Belongings:
 def find_names(slug: str) -> list[int]:
     """Return the concepts whose names contain the project's slug."""
     first = slug.replace("-", " ").replace("_", " ").replace(".", " ").split()[0]
-    found = Soas.objects.filter(find_called_like(first)).order_by("-id").values_list("id", "token")[:NAMES_MAX]
+    found = Soas.objects.filter(find_by_part(first)).order_by("-id").values_list("id", "token")[:NAMES_MAX]
     return [concept_id for concept_id, token in found if carries(token, slug)]

@@ -17,8 +17,8 @@ PLURALS: Final = {"memory": "memories", "project state": "project state"}
 # What becomes of lines.
 OUTCOMES: Final = {
     "new": "new",
-    "same": "already here",
-    "known": "already here",
+    "same": "already present",
+    "known": "already present",
     "different": "to be decided as a conflict",
     "disputed": "to be decided as a conflict: both are disputed",
     "ring": "to be decided as a conflict: would close a cycle",
@@ -26,7 +26,7 @@ OUTCOMES: Final = {
     "kept": "left out: what is here is kept",
     "outdated": "left out: what is here is newer",
     "decided": "left out: contradicts what is here, and was decided about before",
-    "unused": "already here, or left out: there are facts about it here",
+    "unused": "already present, or left out: there are facts about it here",
     "forgotten": "left out: forgotten here",
 }
 CHANGING: Final = ("new", "different", "disputed", "ring", "taken")
@@ -138,7 +138,7 @@ class Report:
             ("project", self.new_projects, self.other_projects),
         ):
             rows.append((len(new), noun, f"new: {', '.join(new[:NAMES_MAX])}"))
-            different = f"already here but different, left as they are: {', '.join(other[:NAMES_MAX])}"
+            different = f"already present but different, left as they are: {', '.join(other[:NAMES_MAX])}"
             rows.append((len(other), noun, different))
         return [
             (count, noun if count == 1 else PLURALS.get(noun, f"{noun}s"), outcome)

@@ -77,7 +77,7 @@ def test_every_mark_leads_to_its_conflict_and_is_gone_when_that_is_decided(descr
 def test_it_is_found_in_the_menu(described: Festinger, olga: Person) -> None:
     olga.opens("index")
     olga.page.locator("details.fst-menu > summary", has_text="Memories").first.click()
-    olga.page.get_by_role("link", name="Mirror").first.click()
+    olga.page.get_by_role("link", name="Project overview").first.click()
 
     expect(olga.page).to_have_url(re.compile("/admin/mirror/"))
     # Where there is but one project, it opens at once; another test may have given this one another name.

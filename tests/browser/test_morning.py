@@ -69,6 +69,15 @@ def test_enter_in_the_search_of_everything_opens_the_first_result(olga: Person) 
     expect(olga.page).not_to_have_url(re.compile(f"{address('index')}$"))
 
 
+def test_a_search_of_everything_that_finds_nothing_says_so(olga: Person) -> None:
+    olga.opens("index")
+    olga.types("Control+k")
+
+    olga.page.locator("#search-input-command").press_sequentially("borogove")
+
+    expect(olga.page.get_by_text("No results for “borogove”.")).to_be_visible()
+
+
 def test_what_cannot_be_read_as_a_fact_is_refused_and_stays_in_its_field(whole: Festinger, olga: Person) -> None:
     meet(whole, "grumplet")
 

@@ -21,7 +21,7 @@ def test_a_text_is_tried_and_nothing_is_stored(whole: Festinger, olga: Person) -
     shown = olga.page.locator("main, body").first
     expect(shown).to_contain_text("borogove: [type?] bird")
     expect(shown).to_contain_text("borogove is a toad [type] contradicts: borogove is a bird [type].")
-    expect(shown).to_contain_text("borogove runs on wabe becomes a fact.")
+    expect(shown).to_contain_text("borogove runs on wabe new fact.")
     expect(shown).to_contain_text("borogove is owned by bandersnatch becomes a candidate.")
     assert world.facts(whole, "borogove") == {"borogove type bird"}
     assert whole.queue("borogove") == []

@@ -115,8 +115,8 @@ TABLE: list[tuple[str, Level, dict[str, Any], str]] = [
     ("Listener", PROBLEM, {"listening": False}, "Not receiving change notifications"),
     ("Listener", PROBLEM, {"cache": {"tokens": 0, "edges": 0, "age_s": None}}, "has not loaded the graph yet"),
     ("Losses", WARNING, {"dropped_messages": 1, "dropped_events": 1_200}, "Lost so far: 1 message, 1,200 events."),
-    ("Bounds", OK, {"bounds": {"somewhere": 1_200, "elsewhere": 0}}, "Reached so far: somewhere (1,200)."),
-    ("Bounds", OK, {"over_quota": 3}, "No request has reached one. 3 statements of the last day exceeded a quota"),
+    ("Bounds", OK, {"bounds": {"somewhere": 1_200, "elsewhere": 0}}, "Limits reached: somewhere (1,200)."),
+    ("Bounds", OK, {"over_quota": 3}, "No limit was reached. 3 statements of the last day exceeded a quota"),
 ]  # fmt: skip
 
 

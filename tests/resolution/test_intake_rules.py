@@ -456,7 +456,7 @@ class TestTheQueue:
         ("gnommoweb isa type type", "type cannot be its own dimension"),
         ("Gnommoweb isa repo type", "'Gnommoweb' is not a name"),
         ("gnommoweb isa 1234 type", "'1234' is not a name"),
-        ("the isa repo type", "'the' is a word of grammar, and names nothing"),
+        ("the isa repo type", "'the' is a function word, not a name"),
     ],
 )
 def test_what_cannot_be_a_fact_is_invalid_and_leaves_no_word(text: str, reason: str) -> None:

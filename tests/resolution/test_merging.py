@@ -210,7 +210,7 @@ def test_a_dimension_without_facts_is_deleted_and_comes_back() -> None:
     [
         ("nobody", "kvasir", UnknownId, "There is no concept nobody"),
         ("type", "kind", InvalidDecision, "every installation has"),
-        ("kvasir", "the", InvalidDecision, "a word of grammar"),
+        ("kvasir", "the", InvalidDecision, "a function word"),
         ("kvasir", "k v", InvalidDecision, "is not a name"),
         ("kvasir", "kvasir", InvalidDecision, "into itself"),
         ("kvasir", "kv", InvalidDecision, "into itself"),

@@ -84,7 +84,7 @@ def test_what_is_no_fact_about_it_is_refused_with_the_reason(text: str, why: str
 
 def test_a_word_of_grammar_cannot_be_taught() -> None:
     for text in ("is a repo", "-isa repo"):
-        with pytest.raises(NotUnderstood, match="'the' is a word of grammar"):
+        with pytest.raises(NotUnderstood, match="'the' is a function word"):
             teaching.read_facts("the", text)
 
 

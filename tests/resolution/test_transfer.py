@@ -582,7 +582,7 @@ class TestCommands:
         assert "1 fact: new" in command("import_graph", world, "--differences", "take")
         assert facts() == {"kvasir isa service type", DISPUTED}
 
-        assert "Everything in it is already here: nothing was changed." in command("import_graph", world)
+        assert "Everything in it is already present: nothing was changed." in command("import_graph", world)
         assert EdgeHistory.objects.exclude(role=IMPORTED).count() == 1
 
     def test_standard_input_is_a_file_too(self, world: str, monkeypatch: pytest.MonkeyPatch) -> None:

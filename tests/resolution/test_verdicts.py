@@ -131,7 +131,7 @@ def test_a_model_may_not_name_a_dimension_as_only_operators_may() -> None:
 
 
 def test_a_word_of_grammar_is_named_in_the_refusal() -> None:
-    with pytest.raises(VerdictMistake, match="'With' cannot be the dimension: 'with' is a word of grammar"):
+    with pytest.raises(VerdictMistake, match="'With' cannot be the dimension: 'with' is a function word"):
         read_dimension("With", "dimension")
 
 

@@ -96,6 +96,23 @@ def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(
     assert placed.status_code == 201
 
 
+@pytest.mark.parametrize("act", ["promote", "dismiss"])
+def test_a_decision_about_a_candidate_is_undone_by_the_id_in_its_answer(
+    outside: httpx.Client, tokens: dict[str, str], act: str
+) -> None:
+    named, operator = {"concept": f"tulgey-{act}"}, bearer(tokens["operator"])
+    taught = {"fact": f"{named['concept']} -isa callay.example.com"}
+    outside.post("/iknowthat", json=taught, headers=bearer(tokens["agent"]))
+    [waits] = outside.get("/candidates", headers=operator, params=named).json()["items"]
+
+    done = outside.post(f"/candidates/{waits['id']}/{act}", json={}, headers=operator).json()
+    decided = outside.get("/candidates", headers=operator, params=named).json()["items"]
+    outside.post(f"/decisions/{done['decision_id']}/undo", json={}, headers=operator)
+
+    assert decided == []
+    assert outside.get("/candidates", headers=operator, params=named).json()["items"] == [waits]
+
+
 def test_an_agents_token_teaches_and_recalls_and_an_operators_reloads(
     outside: httpx.Client, tokens: dict[str, str]
 ) -> None:
@@ -265,7 +282,7 @@ def test_a_foreign_host_or_origin_ends_at_the_door(server: Served, path: str, he
 @pytest.mark.parametrize(
     ("body", "status", "error"),
     [
-        (b"{", 400, "Cannot parse"),
+        (b"{", 400, "Cannot parse request body: Expecting property name enclosed in double quotes, line 1, column 2"),
         (b"[]", 422, "body"),
         (b"{}", 422, "fact"),
         (b'{"fact": 5}', 422, "fact"),

@@ -48,6 +48,8 @@ def examined(own: str, upstream: StandIn, tmp_path_factory: pytest.TempPathFacto
     with psycopg.connect(own) as connection:
         connection.execute("UPDATE installed_version SET at = now() - interval '2 days'")
         connection.execute("UPDATE django_celery_beat_periodictask SET enabled = false WHERE task LIKE '%back_up'")
+    elsewhere = Examined(DATABASE_URL=own, FESTINGER_HOME=str(home), FESTINGER_PORT=(other := str(free_port())))
+    assert elsewhere.tell("Port")[1] == f"Nothing listens on port {other}; the server does on {served.port}."
     found = Examined(
         DATABASE_URL=own,
         FESTINGER_HOME=str(home),

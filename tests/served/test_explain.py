@@ -34,7 +34,7 @@ def test_it_tells_tokens_cues_concepts_and_the_block(server: Served, explain: Ex
 
     assert "uffish runs on docker" in said
     assert "uffish ISPART docker [runs-on]  confidence 0.80, characters 0-21" in said
-    assert "uffish runs on docker: becomes a fact." in said
+    assert "uffish runs on docker: new fact." in said
     assert "Maybe uffish is a gait.: it is denied, doubted, or past" in said
     assert "uffish: recalled" in said
     assert "uffish: [poem] thought" in said
@@ -68,7 +68,7 @@ def test_it_foresees_what_becomes_of_a_request(
     said = explain("--request", str(file))
 
     assert f"{word}: [type] verb" in said
-    assert f"{word} runs on tulgey: becomes a fact." in said
+    assert f"{word} runs on tulgey: new fact." in said
     event = server.client.get(f"/why/{server.client.post(path, content=body).headers['x-festinger-request']}").json()
     assert all(f"  {line}\n" in said for line in event["block"].splitlines())
 

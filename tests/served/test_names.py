@@ -48,7 +48,7 @@ def test_a_concept_is_recalled_and_learned_under_any_name(server: Served) -> Non
         ("word", "hugo", 409, "a word of the dictionary"),
         ("mail@evil.example.com", "hugo", 409, "an operator"),
         ("hugo", "hugo", 422, "own name"),
-        ("the", "hugo", 422, "a word of grammar"),
+        ("the", "hugo", 422, "a function word"),
         ("a/b", "hugo", 422, "cannot be a concept"),
     ],
 )

@@ -77,6 +77,8 @@ def test_candidates_and_templates_are_those_that_wait_until_others_are_chosen(op
     for number, state in enumerate(("template", "own")):
         PromptOpening.objects.create(**opened, digest=bytes([number]) * 16, state=state)
 
+    assert results(operator, "resolution/candidate", "KVA") == 1
+    assert results(operator, "resolution/candidate", "asir") == 0
     for path, waiting, other in (
         ("resolution/candidate", "open", "dismissed"),
         ("memory/promptopening", "template", "own"),

@@ -146,7 +146,7 @@ def test_the_last_run_is_told_with_its_outcome(operator: Client) -> None:
 
 
 LACKS = (
-    "No language model decides conflicts: they wait for an operator.",
+    "No language model resolves conflicts automatically: operators decide them.",
     "No language model consolidates memories at night: only rules do.",
     "No language model reads project histories",
 )
@@ -276,7 +276,7 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
     shown = text(page(operator))
 
     assert "Memories: 3 merged into others, 1 found in contradiction by the model." in shown
-    assert "4, 1 of them different." in shown
+    assert "4 injected (1 distinct)" in shown
     assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
 
 
@@ -327,7 +327,7 @@ def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
 
     assert "gnommoweb is a repo or container [type]" in text(html)
     assert "kvasir" in html
-    assert "Look at the first" in html
+    assert "View the first conflict" in html
     content = html.partition('id="fst-morning"')[2]
     assert "<form" not in content
     assert viewer.post(reverse("admin:resolution_conflict_run"), {"next": HOME}).status_code == 403

@@ -68,7 +68,7 @@ def test_without_a_model_the_list_and_the_button_say_so(operator: Client) -> Non
     shown = text(operator.get("/admin/resolution/conflict/"))
     pressed = press(operator)
 
-    notice = "No language model decides conflicts: they wait for an operator. No model is chosen"
+    notice = "No language model resolves conflicts automatically: operators decide them. No model is chosen"
     assert notice in shown
     assert f"Run {Run.objects.get().pk} queued, and will be skipped. {notice}" in pressed
 

@@ -88,6 +88,13 @@ def test_what_no_page_can_be_asked_for_is_not_found(operator: Client, address: s
 
 
 @pytest.mark.django_db
+def test_a_page_is_found_without_its_slash(operator: Client) -> None:
+    answer = operator.get("/admin/memory/edge?q=kvasir")
+
+    assert answer.headers["Location"] == "/admin/memory/edge/?q=kvasir"
+
+
+@pytest.mark.django_db
 def test_what_an_account_may_not_do_is_a_page_with_a_way_back(client: Client) -> None:
     client.force_login(User.objects.create_user("clerk", is_staff=True))
 

@@ -341,9 +341,12 @@ def test_a_list_is_sorted_by_time_only(client: Client, path: str) -> None:
 
 
 def test_a_list_names_what_was_recalled_or_asked_about(client: Client) -> None:
-    serve(1, reasons={"quux": "recalled", "chair": "a common word", "foo": "asked"})
+    notes = [
+        {"kind": "memory", "id": key, "why": why} for key, why in ((1, "given"), (2, "given"), (3, "given before"))
+    ]
+    serve(1, reasons={"quux": "recalled", "chair": "a common word", "foo": "asked"}, notes=notes)
 
     page = client.get(RECOLLECTIONS).content.decode()
 
-    assert "foo, quux" in page
+    assert "foo, quux, 2 memories<" in page
     assert "chair" not in page

@@ -111,7 +111,7 @@ def test_memories_and_episodes_are_counted_with_why_others_were_not_given(viewer
 
     assert [badge in page for badge in (">2 memories<", ">1 episode<", "not injected, no room: 1")] == [True] * 3
     assert "search: found, 4.5 ms" in page
-    assert "nothing new" not in page
+    assert "nothing added" not in page
 
 
 def test_before_the_first_prompt_the_page_says_so(viewer: Client) -> None:

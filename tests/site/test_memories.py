@@ -414,10 +414,12 @@ def test_rare_and_frequent_words_are_found_in_any_form(
     memory.lineage.create(kind="episode", row=episode.pk)
 
     assert "billing database" in see(operator, f"{PAGE}?q=moving databases")
+    assert "billing database" in see(operator, f"{PAGE}?q=bil data")
     assert "billing database" not in see(operator, f"{PAGE}?q=lunch")
     found = see(operator, "/admin/memory/episode/?q=moving")
     assert "We moved the billing" in found
     assert "Lunch" not in found
+    assert "We moved" not in see(operator, "/admin/memory/episode/?q=dobby")  # who says it is a filter
     page = see(operator, f"/admin/memory/episode/{episode.pk}/change/")
     assert "It runs now." in page  # what was said next
     Episode.objects.filter(pk=episode.pk).update(said_at=datetime.fromtimestamp(undate(SEEN.timestamp()), UTC))

@@ -213,7 +213,7 @@ def test_deleting_a_model_in_use_says_what_that_means_and_leaves_no_dangling_set
     asked = operator.get(f"{LIST}{model.pk}/delete/").content.decode()
     post(operator, model, "delete", post="yes")
 
-    assert "Afterwards resolve_model_id is none: they wait for an operator" in asked
+    assert "Afterwards resolve_model_id is none: operators decide them" in asked
     assert not LanguageModel.objects.exists()
     assert chosen("resolve_model_id") == ""
     operator.post(LIST, {"action": "delete_selected", "_selected_action": [llm.model("claude").pk], "post": "yes"})

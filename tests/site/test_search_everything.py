@@ -104,3 +104,20 @@ def test_messages_are_found_by_their_meaning(operator: Client) -> None:
     queue.embed_due()
     found = [address for address, _ in search(operator, "who does not eat animals")]
     assert found[:1] == [f"/admin/memory/episode/{wanted.pk}/change/"]
+
+
+def test_a_term_without_results_is_repeated(operator: Client) -> None:
+    shown = operator.get("/admin/search/", {"s": "Borogove <b>", "extended": "1"}).content.decode()
+
+    assert "No results for “Borogove &lt;b&gt;”." in shown
+    assert 'id="command-results-note"' in shown  # the part that is put into the page
+
+
+def test_names_with_facts_come_first(operator: Client) -> None:
+    Soas.objects.create(token="mirror-shop", saliency=3)
+    stand("p05.mirror9 isa mount type")
+
+    found = [address for address, kind in search(operator, "mirror") if kind == "concept"]
+
+    known, unknown = (Soas.objects.get(token=token).pk for token in ("p05.mirror9", "mirror-shop"))
+    assert found == [f"/admin/memory/soas/{key}/change/" for key in (known, unknown)]

@@ -147,7 +147,7 @@ class TestImport:
         page = upload(operator, OTHER | {"parent": "repo"})
 
         assert "importing it would change nothing" in page
-        assert "Everything in world.jsonl is already here; nothing was changed." in import_it(operator, page)
+        assert "Everything in world.jsonl is already present; nothing was changed." in import_it(operator, page)
 
     def test_refuses_what_is_not_an_export(self, operator: Client) -> None:
         assert "The file is compressed (gzip): unpack it first." in post(operator, file=io.BytesIO(b"\x1f\x8b...."))

@@ -10,8 +10,8 @@ from memory.management.arguments import moment
 from memory.memories.forgetting import ForgetScope, forget
 
 EXAMPLE_MAX = 100  # characters
-UNTOUCHED = "backups, and what a running server has heard and not yet written: run this again in a minute."
-FACTS = f"facts and the sentences behind them (gutask forget, {settings.MANAGE} redact), "
+UNTOUCHED = "Backups are untouched. Run this again in a minute to catch messages still in the queue."
+FACTS = f"Facts and the sentences behind them are untouched (gutask forget, {settings.MANAGE} redact). "
 
 
 class Command(BaseCommand):
@@ -44,5 +44,5 @@ class Command(BaseCommand):
         if is_trial:
             self.stdout.write(f"Would forget {found}; nothing was changed.")
         else:
-            self.stdout.write(f"Forgot {found}.")
-            self.stdout.write(f"Not touched: {'' if selection.is_all_of_speaker else FACTS}{UNTOUCHED}")
+            self.stdout.write(f"Deleted {found}.")
+            self.stdout.write(f"{'' if selection.is_all_of_speaker else FACTS}{UNTOUCHED}")

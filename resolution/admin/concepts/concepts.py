@@ -101,7 +101,7 @@ class SoasAdmin(SetsMarks, Fixed, Page):
     list_display = ("token", "facts", "encounter_count", "salience", "last_seen", "marks")
     list_filter = (KindFilter,)
     search_fields = ("token",)
-    search_help_text = "How the concept begins, or a part of it."
+    search_help_text = "Search by name"
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # matches the index
     actions = ("mute", "unmute", "mark_common", "mark_names")
@@ -118,6 +118,10 @@ class SoasAdmin(SetsMarks, Fixed, Page):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ConceptList
+
+    def get_ordering(self, request: HttpRequest) -> Sequence[str]:
+        is_searched = not {"q", "s"}.isdisjoint(request.GET)  # in the list, or by Ctrl K
+        return ("-novelty", *self.ordering) if is_searched else self.ordering  # those with facts first
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

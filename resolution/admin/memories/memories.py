@@ -102,7 +102,6 @@ class MemoryAdmin(Unfits, Forgets, TextSearch, Page):
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("text",)
-    search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
     actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "delete_selected")

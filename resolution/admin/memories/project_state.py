@@ -68,7 +68,6 @@ class ProjectStateAdmin(Page):
     list_filter_submit = True
     list_select_related = ("project",)
     search_fields = ("category", "key", "value")
-    search_help_text = "A part of the category, the key or the value."
     sortable_by = ()
     ordering = ("project__slug", "category", "key", "-id")
     actions = ("take_them_back",)

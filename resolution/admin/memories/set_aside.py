@@ -26,8 +26,7 @@ class ForgetRequestAdmin(ReadOnly, Page):
     list_display = ("said_at", "about", "whose", "row_count", "facts", "state")
     list_display_links = ("about",)
     list_filter = ("effect",)
-    search_fields = ("agent__exact", "person__exact")
-    search_help_text = "The agent or the person, in full."
+    search_fields = ("agent__istartswith", "person__istartswith")
     sortable_by = ()
     ordering = ("-id",)
     fields = ("about", "effect", "whose", "said_at", "state", "request", "facts", "messages", "memories")

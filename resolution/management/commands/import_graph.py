@@ -17,7 +17,7 @@ from resolution.transfer import ImportRefused, Report, UnreadableFile
 
 
 class Command(BaseCommand):
-    help = "Imports a file that export_graph wrote, all of it or nothing. What is already here is left alone."
+    help = "Imports a file that export_graph wrote, all of it or nothing. What is already present is left alone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the file, or - for standard input")
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write("This was a dry run: nothing was changed.")
         elif not report.changes:
-            self.stdout.write("Everything in it is already here: nothing was changed.")
+            self.stdout.write("Everything in it is already present: nothing was changed.")
 
     def print_report(self, report: Report) -> None:
         self.print_mistakes(report)

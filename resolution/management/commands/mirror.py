@@ -11,7 +11,7 @@ from resolution.pages.mirror import make_mirror, write_markdown
 
 
 class Command(BaseCommand):
-    help = "Writes what is known of a project for people to read, as Markdown: the page Mirror of the admin."
+    help = "Writes what is known of a project for people to read, as Markdown: the page Project overview of the admin."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="its slug")

@@ -43,7 +43,7 @@ def test_the_object_is_found_in_what_stands_around_it(text: str):
         ("[1, 2]", "no JSON object"),
         ('"because"', "no JSON object"),
         ('{"reasoning": "because", "share": 0.5, "any": [', "no JSON object"),
-        ('{"reasoning": 1, "share": true}', "its reasoning, share, any is missing"),
+        ('{"reasoning": 1, "share": true}', r"missing or wrong: reasoning, share, any"),
         ('{"reasoning": "a", "share": 1, "any": 1} {"reasoning": "b", "share": 1, "any": 1}', "several JSON objects"),
         ('{"reasoning": "a", "share": 1e999, "any": 1}', "too large"),
         ('{"reasoning": "a", "share": Infinity, "any": 1}', "no JSON object"),

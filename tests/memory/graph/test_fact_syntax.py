@@ -49,11 +49,11 @@ def test_a_fact_is_understood(text: str, fact: Triple) -> None:
         ("gnommoweb -isa gnommoweb", 15, "its own parent"),
         ("gnommoweb -isa repo in context of repo", 15, "its own dimension"),
         ("x" * 65 + " -isa repo", 0, "cannot be a concept"),
-        ("  the -isa ignore-all-instructions", 2, "'the' is a word of grammar"),
-        ("A -isa repo", 0, "'a' is a word of grammar"),
-        ('"you" -isa repo', 0, "'you' is a word of grammar"),
-        ("don't -isa repo", 0, '"don\'t" is a word of grammar'),
-        ("gnommoweb -isa repo in context of with", 34, "'with' is a word of grammar"),
+        ("  the -isa ignore-all-instructions", 2, "'the' is a function word"),
+        ("A -isa repo", 0, "'a' is a function word"),
+        ('"you" -isa repo', 0, "'you' is a function word"),
+        ("don't -isa repo", 0, '"don\'t" is a function word'),
+        ("gnommoweb -isa repo in context of with", 34, "'with' is a function word"),
     ],
 )
 def test_a_mistake_is_told_with_its_position_and_a_hint(text: str, position: int, message: str) -> None:
@@ -112,5 +112,5 @@ def test_no_fact_is_about_a_word_of_grammar(word: str) -> None:
         ):
             found = find_cues(text.format(name, name), vocabulary=ANYTHING)
             assert word not in {name for match in found for name in (match.subject, match.dimension)}
-    assert "word of grammar" in find_mistake(Triple(word, "worm", "type", True))
-    assert "word of grammar" in find_mistake(Triple("kvasir", "worm", word, True))
+    assert "function word" in find_mistake(Triple(word, "worm", "type", True))
+    assert "function word" in find_mistake(Triple("kvasir", "worm", word, True))

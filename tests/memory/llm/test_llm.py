@@ -169,7 +169,7 @@ def test_a_key_that_cannot_be_decrypted_is_told(llm: LlmServer, model: LanguageM
     [
         (Says('{"reasoning": "it sa', stop="length"), models.Unreadable, "cut"),
         (Says("I do not know."), models.Unreadable, "no JSON object"),
-        (Says({"known": True}), models.Unreadable, "reasoning is missing or of another type"),
+        (Says({"known": True}), models.Unreadable, r"requested form .missing or wrong: reasoning.*"),
         (Raw(b"<html>Log in</html>"), models.Unreadable, "no answer of that API"),
         (Raw(b'{"id": ', content_type="application/json"), models.Unreadable, "no answer of that API"),
         (Raw(b"[]", content_type="application/json"), models.Unreadable, "no answer of that API"),

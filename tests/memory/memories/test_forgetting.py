@@ -152,7 +152,7 @@ def test_the_command_shows_and_forgets(capsys: pytest.CaptureFixture[str]) -> No
     call_command("forget", "--words", "moved", "--dry-run")
     assert capsys.readouterr().out == "1 episode\n  Ann moved it.\nWould forget 1 episode; nothing was changed.\n"
     call_command("forget", "--until", "2026-03-02")
-    assert capsys.readouterr().out.startswith("Forgot 1 episode.\nNot touched: facts")
+    assert capsys.readouterr().out.startswith("Deleted 1 episode.\nFacts and")
     for given in ([], ["--conversation", "12"], ["--conversation", "no hex"], ["--words", " "]):
         with pytest.raises(CommandError):
             call_command("forget", *given)
