@@ -46,6 +46,10 @@ REMEMBERED = ("episodes", "project", "allowed_projects", "allows_all_projects")
 PERSONS_MAX: Final = 1_000  # behind an agent, that are looked for
 PERSONS_SHOWN: Final = 100
 CONFLICTS_SHOWN: Final = 10
+REFUSED: Final = (
+    "The token is refused from then on, by every process, and tells no agent: prompts with it are answered as without a"
+    " token, unless FESTINGER_REQUIRE_TOKEN is set."
+)
 NEW_TOKEN: Final = "New token; the previous one is refused."
 PAGE: Final = "admin:memory_agent_change"
 FORGETS: Final = (
@@ -277,7 +281,7 @@ class AgentAdmin(NamesChanges, Page):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         gone, *others = super().get_deleted_objects(objs, request)
-        told = "The token is refused from then on, by every process. What it has said stays, under its name."
+        told = f"{REFUSED} What it has said stays, under its name."
         return [*gone, told], *others
 
     def render_change_form(
@@ -334,7 +338,7 @@ class AgentAdmin(NamesChanges, Page):
 
     @action(
         description="Rotate token", permissions=["change"],
-        dialog=dialog("Rotate token", "The token in use is refused from then on, by every process.", TokenForm),
+        dialog=dialog("Rotate token", REFUSED, TokenForm),
     )  # fmt: skip
     def rotate(self, request: HttpRequest, form: TokenForm, object_id: str) -> HttpResponse:
         if form.is_outdated(request):
@@ -345,7 +349,7 @@ class AgentAdmin(NamesChanges, Page):
 
     @action(
         description="Revoke token", permissions=["change"],
-        dialog=dialog("Revoke token", "It is refused from then on, by every process. All else stays.", TokenForm),
+        dialog=dialog("Revoke token", f"{REFUSED} All else stays.", TokenForm),
     )  # fmt: skip
     def revoke(self, request: HttpRequest, form: TokenForm, object_id: str) -> HttpResponse:
         if not form.is_outdated(request):

@@ -53,6 +53,7 @@ def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -
     assert found["/admin/memory/agent/speaker/?agent=dobby&person=kvasir-fan"] == "person · dobby"
     assert found["/admin/memory/agent/speaker/?agent=kvasir%40127.0.0.1"] == "agent"
     assert {"concept", "fact · dobby"} <= set(found.values())
+    assert "fact · dobby" in dict(search(operator, "kvasir is a search service")).values()
 
 
 @pytest.mark.parametrize(
