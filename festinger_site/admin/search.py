@@ -58,8 +58,8 @@ SPEAKERS: Final = f"""
 
 
 def find(request: HttpRequest, term: str) -> list[SearchResult]:
-    """Return what the account may see of each kind, at most EACH_MAX, dictionary words without facts last. Lists of
-    models come from Unfold itself."""
+    """Return what the account may see of each kind, at most EACH_MAX, dictionary words without facts and decided
+    conflicts last. Lists of models come from Unfold itself."""
     alike = find_alike(term, EACH_MAX)
     rows = [row for model in KINDS for row in _find_rows(request, model, term, alike)]
     words = [row.pk for row in rows if isinstance(row, Soas) and row.is_common]
@@ -68,7 +68,7 @@ def find(request: HttpRequest, term: str) -> list[SearchResult]:
         *_find_pages(request, term),
         *_find_settings(request, term),
         *_find_speakers(request, term),
-        *(_show(row) for row in sorted(rows, key=bare.__contains__)),
+        *(_show(row) for row in sorted(rows, key=lambda row: row in bare or _is_decided(row))),
     ]
 
 
@@ -116,7 +116,12 @@ def _find_rows(request: HttpRequest, model: type[Model], term: str, alike: dict[
     return list(shown.values())[:EACH_MAX]
 
 
+def _is_decided(row: Model) -> bool:
+    return isinstance(row, Conflict) and row.status != Conflict.Status.OPEN
+
+
 def _show(row: Model) -> SearchResult:
     said_by = " ".join(filter(None, (getattr(row, "agent", ""), getattr(row, "person", ""))))
-    kind = " · ".join(filter(None, (str(row._meta.verbose_name), said_by)))
+    state = row.status if isinstance(row, Conflict) and _is_decided(row) else ""
+    kind = " · ".join(filter(None, (str(row._meta.verbose_name), said_by, state)))
     return SearchResult(shorten(str(row), TITLE_MAX), kind, address(type(row), row.pk), KINDS[type(row)])

@@ -37,6 +37,7 @@ from memory.templatetags.speakers import speaker
 from proxy.admin.request_lines import NEAR, find_messages, has_lost_block, tell_requests
 from proxy.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
+from proxy.prompts.search import FAILED, LATE
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import LOOKED_AT_MAX, SHOWN, FeedFilter, FeedRow, ids_of
 
@@ -203,7 +204,9 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="skipped steps")
     def not_done(self, event: RecollectionEvent) -> str:
-        return "; ".join(f"{switch}: {why}" for switch, why in event.restrictions.items()) or "none"
+        left_out = [f"{switch}: {why}" for switch, why in event.restrictions.items()]
+        left_out += [f"search: {event.search}"] if event.search in (LATE, FAILED) else []
+        return "; ".join(left_out) or "none"
 
     @admin.display(description="concepts")
     def what_became_of_concepts(self, event: Any) -> SafeString | str:

@@ -303,7 +303,8 @@ def _forget(caller: Caller, text: str, given: OnBehalfOf) -> tuple[int, dict[str
     topic = None if RELATION.search(text) else read_topic(text, partial(is_word, cache))
     said = topic.text if topic is not None and topic.kind is TopicKind.WORDS else text
     wanted = forgetting.read_facts(said, cache) if topic is None or topic.kind is TopicKind.WORDS else []
-    by = attribute(caller, said if topic is None else ASKED, scope.speaker)
+    asked = ASKED if channel_of(caller) is not Channel.OPERATOR else "An operator asked to forget it."
+    by = attribute(caller, said if topic is None else asked, scope.speaker)
     outcomes = [outcome for one in wanted for outcome in forgetting.forget(one, by)]
     return _describe_forgotten(said, outcomes, _set_aside(scope, topic) if topic is not None else ())
 

@@ -67,7 +67,8 @@ def listed(client: Client, path: str, **asked: str) -> set[int]:
 def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_the_block_first(client: Client) -> None:
     gnommoweb = Soas.objects.create(token="gnommoweb")
     reasons = {"chair": "a common word", "gnommoweb": "recalled", "quux": "asked"}
-    event = serve(7, reasons=reasons, reasons_left_out=4, restrictions={"learn": "off in the address"})
+    restrictions = {"learn": "off in the address"}
+    event = serve(7, reasons=reasons, reasons_left_out=4, restrictions=restrictions, search="no answer in time")
 
     page = page_of(client, event)
 
@@ -75,7 +76,7 @@ def test_the_page_of_a_recollection_tells_what_became_of_each_concept_those_in_t
     assert page.index(">gnommoweb<") < page.index(">quux<") < page.index(">chair<")
     assert "<td>a common word</td>" in page
     assert "Of 4 more concepts nothing is kept." in page
-    assert "learn: off in the address" in page
+    assert "learn: off in the address; search: no answer in time" in page
 
 
 def test_a_request_that_is_not_written_yet_is_to_be_tried_again(client: Client) -> None:

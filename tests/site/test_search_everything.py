@@ -9,7 +9,7 @@ from memory.models import Agent, Episode, Soas
 from memory.running import bootstrap
 from memory.search.vectors import queue, schema
 from proxy.models import RecollectionEvent
-from tests.arrange import dispute, remember, stand
+from tests.arrange import OPERATOR, dismiss, dispute, remember, stand
 from tests.memory.memories.said import said
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,9 @@ def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -
     assert found["/admin/memory/agent/speaker/?agent=kvasir%40127.0.0.1"] == "agent"
     assert {"concept", "fact · dobby"} <= set(found.values())
     assert "fact · dobby" in dict(search(operator, "kvasir is a search service")).values()
+    dismiss(conflict.pk, OPERATOR, "it moved")
+    last, kind = search(operator, "kvasir")[-1]
+    assert (last, kind) == (f"/admin/resolution/conflict/{conflict.pk}/change/", "conflict · dismissed")
 
 
 @pytest.mark.parametrize(
