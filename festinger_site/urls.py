@@ -11,10 +11,12 @@ handler500 = "festinger_site.serve.error_views.server_error"
 
 admin.autodiscover()
 
+add_slash = RedirectView.as_view(url="/%(page)s/", query_string=True)
+
 urlpatterns = [
     path("", TemplateView.as_view(template_name="welcome.html")),
     # Only here, and not by APPEND_SLASH: other paths reach the upstream as they are.
-    re_path("^(?P<page>admin(?:/.*[^/])?)$", RedirectView.as_view(url="/%(page)s/", query_string=True)),
+    re_path("^(?P<page>admin(?:/.*[^/])?)$", admin.site.admin_view(add_slash)),
     path("admin/", admin.site.urls),
     path("", api.urls),
 ]
