@@ -216,15 +216,16 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
 
 
 def tell_in_use(setting: Use) -> str:
-    """Return that clients use the model chosen for this, and what a run means for them; "" if it would slow nobody."""
+    """Return when clients used the upstream, whose model is chosen for this, and what a run means for them; "" if it
+    would slow nobody."""
     tuning = Config.tuning()
     with suppress(NoModel):
         model = find_chosen(setting, tuning)
         try:
             if is_upstream(model):
                 idle.require_idle(tuning.idle_s)
-        except Busy:
-            return f"{model} is in use; a run now slows the answers of clients."
+        except Busy as busy:
+            return f"{busy} A run with {model} now slows the answers of clients."
     return ""
 
 

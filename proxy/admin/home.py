@@ -1,5 +1,6 @@
 """The admin's home page: the health of the world model, and what waits for an operator."""
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from memory import llm
 from memory.admin.base import Page, ReadOnly, column
 from memory.admin.settings import ChangedMeanwhile, change, read_chosen_models
 from memory.llm.upstream_models import list_models, plan_use
-from memory.models import Config, Edge, Evidence, InstalledVersion, Memory, MutePattern, Soas
+from memory.models import Config, Edge, Evidence, InstalledVersion, LanguageModel, Memory, MutePattern, Soas
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
@@ -66,6 +67,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "may_run": may("resolution.change_conflict"),
         "may_teach": may("memory.add_edge"),
         "may_mute": may("memory.change_soas"),
+        "chooses_models": may(CHOOSES_MODELS),
         "lacks_model": may(CHOOSES_MODELS) and not any(getattr(tuning, use) for use in llm.USES),
     }
     parts: dict[str, Any] = {}
@@ -211,17 +213,23 @@ def charts(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def model_offer(request: HttpRequest) -> HttpResponse:
-    """Render the offer of a model of the upstream, as a fragment of the page; nothing if a model is chosen."""
+    """Render the offer of a model of the upstream, as a fragment of the page, or the models that are chosen."""
     # Asked for after the page has loaded: the upstream may be slow.
     if not request.user.has_perm(CHOOSES_MODELS):
         raise PermissionDenied
     names, error = [], ""
-    if not any(read_chosen_models().values()):
+    chosen = Counter(filter(None, read_chosen_models().values()))
+    models = [(model, chosen[model.pk]) for model in LanguageModel.objects.filter(pk__in=chosen).order_by("pk")]
+    if not models:
         try:
             names = list_models()
         except llm.LlmError as failure:
             error = str(failure)
-    return render(request, "proxy/home/model_offer.html", {"names": names, "error": error})
+    return render(
+        request,
+        "proxy/home/model_offer.html",
+        {"names": names, "error": error, "models": models, "uses": len(llm.USES)},
+    )
 
 
 @require_POST

@@ -2,7 +2,7 @@
 persons behind them. A person has no row: the page is a view of the rows that name them."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -45,6 +45,7 @@ from resolution.pages.words import format_date
 REMEMBERED = ("episodes", "project", "allowed_projects", "allows_all_projects")
 PERSONS_MAX: Final = 1_000  # behind an agent, that are looked for
 PERSONS_SHOWN: Final = 100
+DAYS: Final = 7  # of what was taught lately
 CONFLICTS_SHOWN: Final = 10
 REFUSED: Final = (
     "The token is refused from then on, by every process, and tells no agent: prompts with it are answered as without a"
@@ -85,11 +86,13 @@ PERSONS: Final = """
 
 
 class Listed(NamedTuple):
-    """Rows that a list shows: what they are called, the rows, and the query of the list's address; none: no link."""
+    """Rows that a list shows: what they are called, the rows, and the query of the list's address; none: no link.
+    ``dated``: the field by whose day the list can be filtered."""
 
     label: str
     rows: QuerySet[Any]
     query: dict[str, str] | None
+    dated: str = ""
 
     @property
     def permission(self) -> str:
@@ -102,6 +105,11 @@ class Listed(NamedTuple):
         if self.query is None:
             return ""
         return f"{reverse(f'admin:{meta.app_label}_{meta.model_name}_changelist')}?{urlencode(self.query)}"
+
+    def since(self, begin: datetime) -> "Listed":
+        """The rows from that day on."""
+        query = (self.query or {}) | {f"{self.dated}_from": begin.date().isoformat()}
+        return self._replace(rows=self.rows.filter(**{f"{self.dated}__gte": begin}), query=query)
 
 
 def start_of_today() -> datetime:
@@ -132,15 +140,15 @@ def list_given(agent: str, person: str) -> list[Listed]:
 def list_taught(agent: str, person: str) -> list[Listed]:
     """Return the lists of what is there because of a speaker, each as it opens."""
     query = {"agent": agent, "person": person} if person else {"agent": agent}
-    kinds: Sequence[tuple[str, QuerySet[Any], Narrow]] = (
-        ("Facts", Edge.objects.exclude(concept=F("parent")), select_supported),
-        ("Memories", Memory.objects.filter(status=Memory.Status.ACTIVE), by_speaker),
-        ("Candidates", Candidate.objects.filter(state=Candidate.State.OPEN), by_voice),
-        ("Statements", Observation.objects.all(), by_stater),
-        ("Sentences", Evidence.objects.all(), by_speaker),
-        ("Episodes", Episode.objects.all(), by_speaker),
+    kinds: Sequence[tuple[str, QuerySet[Any], Narrow, str]] = (
+        ("Facts", Edge.objects.exclude(concept=F("parent")), select_supported, "said_at"),
+        ("Memories", Memory.objects.filter(status=Memory.Status.ACTIVE), by_speaker, "said_at"),
+        ("Candidates", Candidate.objects.filter(state=Candidate.State.OPEN), by_voice, "last_said_at"),
+        ("Statements", Observation.objects.all(), by_stater, "created_at"),
+        ("Sentences", Evidence.objects.all(), by_speaker, ""),
+        ("Episodes", Episode.objects.all(), by_speaker, "said_at"),
     )
-    return [Listed(label, narrow(rows, agent, person), query) for label, rows, narrow in kinds]
+    return [Listed(label, narrow(rows, agent, person), query, dated) for label, rows, narrow, dated in kinds]
 
 
 def find_conflicts(agent: str, person: str) -> QuerySet[Conflict]:
@@ -167,7 +175,12 @@ def describe(request: HttpRequest, agent: str, person: str = "") -> dict[str, An
     with connection.cursor() as cursor:
         cursor.execute(PERSONS, {"agent": agent, "person": person, "most": PERSONS_MAX})
         persons: list[tuple[str, datetime | None, datetime | None]] = cursor.fetchall()
-    groups = {"Given": list_given(agent, person), "Taught and kept": list_taught(agent, person)}
+    taught, week = list_taught(agent, person), start_of_today() - timedelta(days=DAYS - 1)
+    groups = {
+        "Given": list_given(agent, person),
+        f"Taught in {DAYS} days": [one.since(week) for one in taught if one.dated],
+        "Taught and kept": taught,
+    }
     shown = {title: [one for one in rows if may(one.permission)] for title, rows in groups.items()}
     counts = iter(count_all([one.rows for rows in shown.values() for one in rows]))
     behind = [row for row in persons if row[0]] if not person else []

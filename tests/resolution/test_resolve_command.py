@@ -67,7 +67,7 @@ def test_while_clients_use_the_model_it_asks_first(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
 
     for _ in ("no", "nobody to ask"):
-        with pytest.raises(CommandError, match="is in use; a run now slows the answers of clients"):
+        with pytest.raises(CommandError, match="now slows the answers of clients"):
             resolve()
     assert not llm.asked
     llm.answers(DISMISS)

@@ -185,7 +185,7 @@ def test_a_model_of_the_upstream_is_offered_and_used_for_everything_with_a_click
     tuning = Config.tuning()
     assert {getattr(tuning, use) for use in USES} == {model.pk}
     assert tuning.resolution_mode == "propose"
-    assert page(operator, reverse("admin:proxy_home_model")).strip() == ""
+    assert f"{model} has 4 of 4 uses." in text(page(operator, reverse("admin:proxy_home_model")))
 
 
 def test_a_run_is_started_from_the_page_which_then_follows_it(operator: Client) -> None:
