@@ -22,6 +22,7 @@ from memory.models import Edge, EdgeHistory, Episode, Memory, Observation, Proje
 from memory.models.forgetting import SetAside
 from memory.models.messages import DIGEST_BYTES
 from memory.recall.notes import GIVEN
+from memory.templatetags.speakers import speaker
 from memory.timing import FIRST_DATED
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.prompts.search import tell_how
@@ -247,7 +248,7 @@ def _list_lines(
         # A line may have all facts of a concept, or both values of a slot. Facts that were placed later are left out.
         if is_cleared or any(line.startswith((f"{concept} ", f"{concept}: ")) and parent in line for line in shown):
             sentence = as_sentence(concept, parent, str(edge.dim), is_isa=edge.is_isa)
-            by = edge.agent or edge.get_source_display()
+            by = speaker(edge.agent) if edge.agent else edge.get_source_display()
             ended = _find_ending(edge)
             acts = _list_acts("fact", ended, prompt, may, page)
             yield Line("fact", sentence, by, edge.said_at, "", NAMED, conflicts.get(key), acts, ended)
@@ -255,7 +256,8 @@ def _list_lines(
         key = note["kind"], note["id"]
         row, name = rows.get(key), KINDS[note["kind"]].name
         text = "deleted or set aside since" if row is None else str(getattr(row, "text", None) or row)
-        by = " / ".join(filter(None, (getattr(row, each, "") for each in ("agent", "person", "actor", "role"))))
+        agent, by = getattr(row, "agent", ""), getattr(row, "actor", "")
+        by = speaker(agent, getattr(row, "person", "")) if agent else by
         said_at = getattr(row, "said_at", None) or getattr(row, "set_at", None)
         how = NAMED if note["kind"] == "state" else tell_how(note)
         why = "" if note["why"] == GIVEN else note["why"]

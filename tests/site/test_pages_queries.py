@@ -39,7 +39,7 @@ QUERIES_MAX = 12
 # five parts, each counted and read. Ctrl K and a mirror ask for each kind of row, a memory's page for its timeline,
 # that of a request and of a conversation for facts that have ended.
 MORE = {
-    "home ": 16, "resolution_transfer_export ": 14, "search ": 18, "mirror ": 19, "memory.memory change typical": 14,
+    "home ": 16, "resolution_transfer_export ": 14, "search ": 19, "mirror ": 19, "memory.memory change typical": 14,
     "proxy.recollectionevent change typical": 13, "conversation ": 13,
 }  # fmt: skip
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
