@@ -369,7 +369,7 @@ def test_without_a_model_a_run_is_skipped_and_everything_says_so(served: Served)
 
     assert eventually(is_told)  # asked for once a second at most
     health = served.client.get("/health").json()
-    assert health["models"]["resolve"].startswith("none: No language model decides conflicts")
+    assert health["models"]["resolve"].startswith("none: No language model resolves conflicts")
     assert health["models"]["detective"].startswith("none: No language model reads project histories")
 
 

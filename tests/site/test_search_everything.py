@@ -39,7 +39,8 @@ def say(text: str) -> Episode:
 
 def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -> None:
     stand("kvasir isa search-service type")
-    conflict = dispute("kvasir ispart tyr-1 runs-on", "kvasir ispart tyr-2 runs-on").conflict
+    claim = dispute("kvasir ispart tyr-1 runs-on", "kvasir ispart tyr-2 runs-on")
+    conflict = claim.conflict
     memory = remember("Kvasir is restarted on Mondays.")
     episode = say("Is kvasir slow today?")
     agent = Agent.objects.create(name="kvasir-bot", token_hash="0" * 64)
@@ -54,7 +55,7 @@ def test_one_term_finds_rows_of_all_kinds_with_their_speaker(operator: Client) -
     assert found["/admin/memory/agent/speaker/?agent=kvasir%40127.0.0.1"] == "agent"
     assert {"concept", "fact · dobby"} <= set(found.values())
     assert "fact · dobby" in dict(search(operator, "kvasir is a search service")).values()
-    dismiss(conflict.pk, OPERATOR, "it moved")
+    dismiss(claim.pk, OPERATOR, "it moved")
     last, kind = search(operator, "kvasir")[-1]
     assert (last, kind) == (f"/admin/resolution/conflict/{conflict.pk}/change/", "conflict · dismissed")
 
