@@ -275,6 +275,10 @@ class ReadOnly(Fixed):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        # Unfold's button for Django's log of changes by hand.
+        return super().render_change_form(request, context | {"show_history": False}, *args, **kwargs)  # type: ignore[misc]  # ModelAdmin's
+
 
 def column(
     field: str, show: Callable[[Any], Any], description: str = "", *, empty: str | None = None, ordering: str = ""

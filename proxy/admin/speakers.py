@@ -27,6 +27,7 @@ from memory.access.switches import AGENT_SWITCHES
 from memory.admin.base import CountedRows, NamesChanges, Narrow, Page, by_speaker, count_all
 from memory.admin.dialogs import dialog, leave_dialog
 from memory.attribution.client_names import is_registered
+from memory.db.connections import fetch_rows
 from memory.graph.statement import make_storable
 from memory.graph.store import select_supported
 from memory.memories.forgetting import ForgetScope, forget
@@ -85,6 +86,19 @@ PERSONS: Final = """
 """
 
 
+# The agents with messages of a person of this name. Walks from one agent to the next in the index.
+AGENTS_OF: Final = """
+    WITH RECURSIVE heard (agent) AS (
+        SELECT min(agent) FROM episode
+        UNION ALL
+        SELECT (SELECT min(agent) FROM episode WHERE agent > heard.agent) FROM heard WHERE agent IS NOT NULL
+    )
+    SELECT agent FROM heard
+    WHERE EXISTS (SELECT FROM episode WHERE episode.agent = heard.agent AND person = %(person)s)
+    ORDER BY agent LIMIT %(most)s
+"""
+
+
 class Listed(NamedTuple):
     """Rows that a list shows: what they are called, the rows, and the query of the list's address; none: no link.
     ``dated``: the field by whose day the list can be filtered."""
@@ -110,6 +124,11 @@ class Listed(NamedTuple):
         """The rows from that day on."""
         query = (self.query or {}) | {f"{self.dated}_from": begin.date().isoformat()}
         return self._replace(rows=self.rows.filter(**{f"{self.dated}__gte": begin}), query=query)
+
+
+def find_agents_of(person: str) -> list[str]:
+    """Return the agents behind which somebody of this name has spoken: each agent knows its own persons."""
+    return [agent for (agent,) in fetch_rows(AGENTS_OF, {"person": person, "most": PERSONS_SHOWN})] if person else []
 
 
 def start_of_today() -> datetime:
@@ -399,7 +418,10 @@ class AgentAdmin(NamesChanges, Page):
         row = Agent.objects.filter(name=agent).first() if not person else None
         if row is not None or not agent:
             return redirect(PAGE, row.pk) if row is not None else redirect("admin:memory_agent_changelist")
-        context = {"title": person or agent, "speaker": describe(request, agent, person)}
+        context = {
+            "title": f"{'Person' if person else 'Agent'} {person or agent}",
+            "speaker": describe(request, agent, person),
+        }
         return TemplateResponse(request, "proxy/speaker.html", self.admin_site.each_context(request) | context)
 
     def forget(self, request: HttpRequest) -> HttpResponse:
@@ -424,6 +446,7 @@ class AgentAdmin(NamesChanges, Page):
             "explained": FORGETS,
             "agent": agent,
             "person": person,
+            "elsewhere": [(each, speaker_address(each, person)) for each in find_agents_of(person) if each != agent],
             "back": speaker_address(agent, person),
         }
         return TemplateResponse(request, "resolution/forget.html", self.admin_site.each_context(request) | context)

@@ -255,7 +255,7 @@ def test_home_says_that_all_is_well_or_what_to_do(whole: Festinger, olga: Person
     health = olga.page.locator("#fst-health")
     expect(health.locator("time")).to_be_visible()
     health.locator("#fst-health-rest-summary").click()
-    expect(health).to_contain_text("No language model decides conflicts")
+    expect(health).to_contain_text("No language model resolves conflicts")
     expect(health.get_by_role("link", name="Language models")).to_be_visible()
 
 

@@ -165,6 +165,11 @@ def test_a_person_is_forgotten_as_the_dry_run_says_here_and_in_the_shell(
     told = capsys.readouterr().out
     asked = see(operator, f"{AGENT}forget/?agent=webui&person=ann")
     counted = numbers(see(operator, f"{AGENT}speaker/?agent=webui&person=ann"))
+    assert "spoken to other agents" not in asked
+    said("Who am I here?", Scope(Speaker("atlas", "ann")))
+    elsewhere = re.findall(r'href="([^"]*agent=atlas[^"]*)"', see(operator, f"{AGENT}forget/?agent=webui&person=ann"))
+    assert [unescape(each) for each in elsewhere] == [f"{AGENT}speaker/?agent=atlas&person=ann"]
+    Episode.objects.filter(agent="atlas").delete()
     assert (counted["Episodes"], counted["Memories"]) == (1, 1)  # as many as are neither set aside nor inactive
     assert Episode.objects.filter(person="ann").exists()
     for shown in (told, asked):
