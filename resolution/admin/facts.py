@@ -159,7 +159,7 @@ class EdgeAdmin(WordSearch, ReadOnly, Page):
     @admin.display(description="disputed")
     def dispute(self, edge: Edge) -> SafeString | str:
         key = getattr(edge, "open_conflict", None)
-        return link(Conflict(pk=key), "? conflict") if key is not None else ""
+        return link(Conflict(pk=key), "⚠ disputed") if key is not None else ""
 
     @admin.action(description="Retire: no longer recalled, kept in the history", permissions=["retire"])
     def retire(self, request: HttpRequest, queryset: QuerySet[Edge]) -> None:
