@@ -65,12 +65,13 @@ class Festinger:
         answer = self.http.post(url, json=verdict)
         return f"curl {url} -d '{json.dumps(verdict)}'", f"HTTP status {answer.status_code}"
 
-    def wait_until_known(self, word: str) -> None:
-        """Wait until the word can be recalled or asked about. These requests count nothing."""
+    def wait_until_known(self, word: str, *, is_recalled: bool) -> None:
+        """Wait until the word can be recalled or asked about, or has a fact. These requests count nothing."""
         deadline = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline:
             told = self.http.post(f"{self.url}/recollect", json={"text": f"Where is {word}?"}).json()
-            if any(each["concept"] == word for each in told["concepts"]):
+            whys = [each["why"] for each in told["concepts"] if each["concept"] == word]
+            if "recalled" in whys if is_recalled else whys:
                 return
             time.sleep(0.05)
         raise NotShown(f"{word} should be known within about a second, and is not after {TIMEOUT_S} s.")
@@ -79,13 +80,14 @@ class Festinger:
 @dataclass(frozen=True, slots=True)
 class Step:
     """A command. Each of ``expected`` must begin a line of what it prints, and ``known`` be a word for Festinger
-    soon after. ``title`` begins a section, ``text`` stands above the command."""
+    soon after, or ``recalled`` one with a fact. ``title`` begins a section, ``text`` stands above the command."""
 
     act: Callable[[Festinger], tuple[str, str]]
     expected: tuple[str, ...] = ()
     title: str = ""
     text: str = ""
     known: str = ""
+    recalled: str = ""
 
 
 def prompt(message: str, *expected: str, **more: Any) -> Step:
@@ -139,7 +141,7 @@ STEPS = (
         "(Operators use the admin, or a token. The demo runs with FESTINGER_TRUST_LOOPBACK=operator instead.)",
     ),
     prompt(NEXT, "gnommoweb is a container (deployment-type).", "gnommoweb is a repo (artifact-type).", IS_PART),
-    prompt("Note that kvasir is a service of Glitch University.", title="6. It learns by itself", known="kvasir"),
+    prompt("Note that kvasir is a service of Glitch University.", title="6. It learns by itself", recalled="kvasir"),
     prompt(
         "Restart kvasir, please.",
         "kvasir is a service (glitch_university).",
@@ -191,7 +193,9 @@ class Command(BaseCommand):
             if not any(line.startswith(start) for line in printed.splitlines()):
                 raise NotShown(f"a line should begin with: {start}")
         if step.known:
-            festinger.wait_until_known(step.known)
+            festinger.wait_until_known(step.known, is_recalled=False)
+        if step.recalled:
+            festinger.wait_until_known(step.recalled, is_recalled=True)
 
     def show_title(self, title: str) -> None:
         self.line("\n" + self.style.MIGRATE_HEADING(title))
