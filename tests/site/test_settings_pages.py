@@ -241,7 +241,7 @@ def test_stored_values_that_are_not_obeyed_are_told(operator: Client):
 
 
 def token_in(told: str) -> str:
-    return told.partition('fst-mono">')[2].partition("<")[0]
+    return told.partition('x-ref="token">')[2].partition("<")[0]
 
 
 def test_an_agent_is_made_and_its_token_shown_once(operator: Client):
