@@ -102,12 +102,11 @@ def _parse_shown(text: str) -> Triple:
     dimension = (named["dimension"] or named["context"] or named["value"]) if named is not None else ""
     if not _is_value(parent) or (relation == "has") != bool(named is not None and named["value"]):
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()), PROSE)
+    usual = _DIMENSIONS.get(relation, TYPE)
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),
         parent=_name([_Word(f'"{shown.strip(AROUND)}"', at)], "parent", at),
-        dimension=_name([_Word(dimension, start)], "dimension", start)
-        if dimension
-        else _DIMENSIONS.get(relation, TYPE),
+        dimension=_name([_Word(dimension, start)], "dimension", start) if dimension else usual,
         is_isa=relation not in _DIMENSIONS,
     )
     _refuse_circles(fact, at)

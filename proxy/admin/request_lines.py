@@ -61,8 +61,8 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 class Ending(NamedTuple):
-    """How a row has ended, in words, empty if it has not; the row that shows it, None if there is none to see; and the
-    dialog of that row which undoes it, if any."""
+    """Tells that what a row says holds no more. ``told`` says how, empty if it still holds; ``row`` shows it, None if
+    there is none to see; ``undo`` names the dialog of that row which undoes it, if any."""
 
     told: str
     row: Model | None

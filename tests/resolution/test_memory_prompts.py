@@ -77,9 +77,11 @@ def test_nothing_counts_of_an_answer_that_mixes_up_its_pairs(verdicts: Any) -> N
 
 @given(JSON)
 def test_whatever_is_answered_is_read_or_refused(data: object) -> None:
-    read_conclusions(data, SAID)
+    stored, refused = read_conclusions(data, SAID)
+    assert all(one.text for one in stored)
+    assert all(refused)
     with suppress(VerdictMistake):
-        read_verdicts(data, 2)
+        assert read_verdicts(data, 2).keys() <= {0, 1}
 
 
 @pytest.mark.parametrize(
